@@ -1,0 +1,3 @@
+module github.com/wardenhq/warden
+
+go 1.26.0
