@@ -1,0 +1,171 @@
+// Package entity holds what is stored: one plain struct for each kind of item,
+// as its Body's JSON. The catalogue of entities, their keys and access patterns
+// is shared/DOMAIN_MODELS.md. These are not the API's types: a stored layout
+// and a public contract change on different clocks.
+package entity
+
+import (
+	"time"
+
+	"github.com/wardenhq/warden/shared/rbac"
+)
+
+// Format is the layout version of every Body in this package.
+const Format = 1
+
+// OrgStatus is where an org is in its life.
+type OrgStatus string
+
+// The states of an org.
+const (
+	OrgActive   OrgStatus = "active"
+	OrgDeleting OrgStatus = "deleting" // marked; contents are purged after
+)
+
+// Org is a tenant: it owns scopes, keys and members.
+type Org struct {
+	ID                 rbac.OrgID `json:"id"`
+	Name               string     `json:"name"` // unique over all orgs
+	Status             OrgStatus  `json:"status"`
+	AuditRetentionDays int        `json:"audit_retention_days"`
+	Scopes             int        `json:"scopes"`   // how many there are; every creation and deletion conditions the org's version
+	APIKeys            int        `json:"api_keys"` // how many there are
+}
+
+// Unique takes a globally unique value for its owner.
+type Unique struct {
+	Owner rbac.OrgID `json:"owner"`
+}
+
+// Scope is a tenant's own namespace of definitions and policies.
+type Scope struct {
+	ID          rbac.ScopeID `json:"id"`
+	Org         rbac.OrgID   `json:"org"`
+	Name        string       `json:"name"`
+	Description string       `json:"description,omitempty"`
+	Deleting    bool         `json:"deleting,omitempty"`
+}
+
+// Fence has a version and nothing else (design rule 6).
+type Fence struct{}
+
+// Head stands for the item of package head, which has a binary layout.
+type Head struct{}
+
+// Permission is a definition.
+type Permission struct {
+	rbac.Permission
+	Description string `json:"description,omitempty"`
+}
+
+// Role is a definition.
+type Role struct {
+	rbac.Role
+	Name              string           `json:"name,omitempty"`
+	Description       string           `json:"description,omitempty"`
+	Approvers         []rbac.SubjectID `json:"approvers,omitempty"`
+	RequiredApprovals int              `json:"required_approvals,omitempty"`
+}
+
+// GroupMapping is a definition of the scope it names.
+type GroupMapping struct {
+	rbac.Mapping
+	Scope rbac.ScopeID `json:"scope"`
+	Group string       `json:"group"`
+}
+
+// Policy is what one subject holds in one scope.
+type Policy struct {
+	Subject     rbac.SubjectID `json:"subject"`
+	Assignments []Assignment   `json:"assignments"`
+}
+
+// Assignment is one role held, as stored.
+type Assignment struct {
+	Role              rbac.RoleID      `json:"role"`
+	Incarnation       rbac.Incarnation `json:"incarnation"`
+	SourceKind        rbac.SourceKind  `json:"source"`
+	SourceID          string           `json:"source_id,omitempty"`
+	SourceIncarnation rbac.Incarnation `json:"source_incarnation,omitempty"`
+	ExpiresAt         *time.Time       `json:"expires_at,omitempty"`
+}
+
+// RoleMember says that a subject holds a role, from whatever source.
+type RoleMember struct {
+	Subject   rbac.SubjectID `json:"subject"`
+	ExpiresAt *time.Time     `json:"expires_at,omitempty"` // the latest of its assignments to the role; nil: one of them never ends
+}
+
+// SubjectScope says that a subject has a policy in a scope.
+type SubjectScope struct {
+	Scope rbac.ScopeID `json:"scope"`
+}
+
+// Access stands for the document of package access, which has a binary layout.
+type Access struct{}
+
+// Right is one thing an API key or member may do on the API.
+type Right string
+
+// The rights of API keys; members have sets of them by their role.
+const (
+	RightCheck      Right = "access:check"
+	RightAdminRead  Right = "admin:read"
+	RightAdminWrite Right = "admin:write"
+	RightAuditRead  Right = "audit:read"
+	RightWebhooks   Right = "webhooks:manage"
+	RightSCIMManage Right = "scim:manage"
+)
+
+// AllRights are the rights that an API key can carry.
+var AllRights = []Right{RightCheck, RightAdminRead, RightAdminWrite, RightAuditRead, RightWebhooks, RightSCIMManage}
+
+// APIKey lets a program in. Of its secrets only SHA-256 hashes are stored.
+type APIKey struct {
+	ID          rbac.APIKeyID  `json:"id"`
+	Org         rbac.OrgID     `json:"org"`
+	Name        string         `json:"name"`
+	Permissions []Right        `json:"permissions"`
+	Scopes      []rbac.ScopeID `json:"scopes,omitempty"` // empty: every scope of the org
+	Hash        []byte         `json:"hash"`
+	ExpiresAt   *time.Time     `json:"expires_at,omitempty"`
+	CreatedBy   string         `json:"created_by"`
+	Previous    []byte         `json:"previous_hash,omitempty"`  // the secret before a rotation
+	PreviousEnd *time.Time     `json:"previous_until,omitempty"` // when it ends
+}
+
+// OperatorKey lets the operator in. It may do everything in every org.
+type OperatorKey struct {
+	ID   rbac.APIKeyID `json:"id"`
+	Hash []byte        `json:"hash"`
+}
+
+// MemberRole is what a member may do on the admin API.
+type MemberRole string
+
+// The roles of members, each with the rights of the one before and more.
+const (
+	MemberViewer MemberRole = "viewer"
+	MemberAdmin  MemberRole = "admin"
+	MemberOwner  MemberRole = "owner"
+)
+
+// Member is a person who may use the admin API.
+type Member struct {
+	User  rbac.SubjectID `json:"user"`
+	Email string         `json:"email,omitempty"`
+	Role  MemberRole     `json:"role"`
+}
+
+// Event stands for an outbox item; its Body is events.Stored.
+type Event struct{}
+
+// Idempotency remembers the answer to a POST for 24 hours.
+type Idempotency struct {
+	BodyHash []byte    `json:"body_hash"`
+	Started  time.Time `json:"started"`
+	Status   int       `json:"status,omitempty"` // 0: in progress
+	Header   []byte    `json:"header,omitempty"`
+	Answer   []byte    `json:"answer,omitempty"`
+	Sealed   bool      `json:"sealed,omitempty"` // Answer is encrypted under a key only the caller can derive
+}
