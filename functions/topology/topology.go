@@ -1,0 +1,102 @@
+// Package topology declares what Warden is made of when it runs: which
+// functions there are, what they serve, what they may touch and how large they
+// are, and the one table under them.
+//
+// It is plain data without AWS: the CDK stack loops over it to make
+// constructs and grants, the local server loops over it to wire the same
+// handlers in one process, and a test holds the synthesized template against
+// it. Nothing about wiring is written twice.
+package topology
+
+import (
+	"strings"
+	"time"
+)
+
+// Function is one function: a Lambda on AWS, a handler in the local server.
+type Function struct {
+	// Name is the function's folder under functions/.
+	Name string
+	// Routes are what it serves over HTTP. No two functions' routes overlap.
+	Routes []Route
+	// Reads and Writes are its grants: the entities whose items it may read,
+	// and those it may put, delete or check in a transaction.
+	Reads, Writes []Entity
+	// Environment names what it must be told to start.
+	Environment []Variable
+
+	// MemoryMB also sets its share of a processor: 1,769 MB are one (AWS Lambda
+	// developer guide, "Configure Lambda function memory").
+	MemoryMB int
+	// Timeout ends an invocation; below the HTTP API's 30 s, so that the
+	// function answers and not the gateway.
+	Timeout time.Duration
+	// ReservedConcurrency is what no other function can take from it, and what
+	// it can't pass either.
+	ReservedConcurrency int
+}
+
+// Route is a path and everything below it, for any method: a function answers
+// 405 itself, as only it knows what to put into Allow.
+type Route struct {
+	// Prefix begins with a slash and ends without one.
+	Prefix string
+}
+
+// Covers says whether the route serves the path. Segments are whole:
+// /v1/orgs covers /v1/orgs and /v1/orgs/a, not /v1/orgs-a.
+func (r Route) Covers(path string) bool {
+	rest, ok := strings.CutPrefix(path, r.Prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// Variable is the name of an environment variable that a function is started with.
+type Variable string
+
+// TableName names the table.
+const TableName Variable = "WARDEN_TABLE"
+
+// Functions are all functions there are.
+func Functions() []Function {
+	return []Function{
+		{
+			Name:        "check",
+			Routes:      []Route{{Prefix: "/v1/access"}},
+			Reads:       []Entity{Access, APIKey, GroupMapping, Head, Permission, Role},
+			Environment: []Variable{TableName},
+
+			MemoryMB:            1769,
+			Timeout:             5 * time.Second,
+			ReservedConcurrency: 500,
+		},
+		{
+			Name:   "admin",
+			Routes: []Route{{Prefix: "/v1/orgs"}, {Prefix: "/v1/scopes"}},
+			Reads: []Entity{
+				Access, APIKey, Event, Fence, GroupMapping, Head, Idempotency, Member, OperatorKey,
+				Org, Permission, Policy, Role, RoleMember, Scope, SubjectScope, Unique,
+			},
+			Writes: []Entity{
+				Access, APIKey, Event, Fence, Head, Idempotency, Member,
+				Org, Permission, Policy, Role, RoleMember, Scope, SubjectScope, Unique,
+			},
+			Environment: []Variable{TableName},
+
+			MemoryMB:            1024,
+			Timeout:             25 * time.Second,
+			ReservedConcurrency: 100,
+		},
+	}
+}
+
+// Serving is the function that serves the path, and false when none does.
+func Serving(path string) (Function, bool) {
+	for _, f := range Functions() {
+		for _, r := range f.Routes {
+			if r.Covers(path) {
+				return f, true
+			}
+		}
+	}
+	return Function{}, false
+}
