@@ -119,33 +119,50 @@ type Assignment struct {
 
 // Expiry is the instant at which an assignment is over; the zero value is never.
 // The assignment counts strictly before it.
-type Expiry struct{ at time.Time }
+type Expiry struct {
+	at   time.Time
+	ends bool // apart from at, as every instant can be an end: the zero time too
+}
 
 // ExpiresAt is an expiry at that instant.
-func ExpiresAt(t time.Time) Expiry { return Expiry{t.UTC().Round(0)} }
+func ExpiresAt(t time.Time) Expiry { return Expiry{at: t.UTC().Round(0), ends: true} }
 
 // Never says whether there is no end.
-func (e Expiry) Never() bool { return e.at.IsZero() }
+func (e Expiry) Never() bool { return !e.ends }
 
 // Time is the instant, the zero time for never.
 func (e Expiry) Time() time.Time { return e.at }
 
 // InForce says whether something with this expiry counts at the instant now.
-func (e Expiry) InForce(now time.Time) bool { return e.at.IsZero() || now.Before(e.at) }
+func (e Expiry) InForce(now time.Time) bool { return !e.ends || now.Before(e.at) }
+
+// Compare is negative when e is over before o, positive when after; never is
+// after everything.
+func (e Expiry) Compare(o Expiry) int {
+	switch {
+	case e.ends && o.ends:
+		return e.at.Compare(o.at)
+	case e.ends:
+		return -1
+	case o.ends:
+		return 1
+	}
+	return 0
+}
 
 // Equal says whether both are over at the same instant, or never.
-func (e Expiry) Equal(o Expiry) bool { return e.at.Equal(o.at) }
+func (e Expiry) Equal(o Expiry) bool { return e.Compare(o) == 0 }
 
 // Later is the one that lasts longer.
 func (e Expiry) Later(o Expiry) Expiry {
-	if e.Never() || (!o.Never() && e.at.After(o.at)) {
+	if e.Compare(o) > 0 {
 		return e
 	}
 	return o
 }
 
-// Nanos are an instant's nanoseconds since 1970, clamped to what 63 bits hold
-// (the years 1677 to 2262); NeverNanos for never.
+// Nanos is Nanos of the instant, NeverNanos for never. While the clock shows a
+// year before 2262, now is before the expiry exactly when Nanos(now) is below this.
 func (e Expiry) Nanos() int64 {
 	if e.Never() {
 		return NeverNanos
@@ -156,7 +173,8 @@ func (e Expiry) Nanos() int64 {
 // NeverNanos is Expiry.Nanos of never; no clock reaches it.
 const NeverNanos = math.MaxInt64
 
-// Nanos are the nanoseconds since 1970, clamped to below NeverNanos.
+// Nanos are the nanoseconds since 1970, clamped to what 64 bits hold (the years
+// 1677 to 2262) and to below NeverNanos.
 func Nanos(t time.Time) int64 {
 	const lim = math.MaxInt64 / int64(time.Second)
 	switch s := t.Unix(); {

@@ -1,6 +1,7 @@
 package rbac
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 )
@@ -59,11 +60,16 @@ func (d DefinitionID) IsZero() bool { return d == DefinitionID{} }
 
 func (d DefinitionID) String() string { return string(d.kind) + ":" + d.id }
 
+// Compare orders by kind, then by id, both by bytes.
+func (d DefinitionID) Compare(o DefinitionID) int {
+	return cmp.Or(cmp.Compare(d.kind, o.kind), cmp.Compare(d.id, o.id))
+}
+
 // Hash is the name as documents and HEAD keep it: the first 8 bytes of SHA-256,
 // so that a tenant who chooses ids can't make two of them meet. If two met all
 // the same, a document would count as stale without need, never as fresh.
 func (d DefinitionID) Hash() uint64 {
-	b := make([]byte, 0, 160)
+	b := make([]byte, 0, len(KindPermission)+1+MaxID)
 	b = append(b, d.kind...)
 	b = append(b, 0)
 	b = append(b, d.id...)
