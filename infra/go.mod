@@ -2,6 +2,9 @@ module github.com/wardenhq/warden/infra
 
 go 1.26.0
 
+// The CDK's command line brings templates that end in .go.
+ignore ./node_modules
+
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.277.0
 	github.com/aws/constructs-go/constructs/v10 v10.8.1

@@ -1,0 +1,121 @@
+package archtest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	aws  = []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "github.com/aws/aws-lambda-go"}
+	cdk  = []string{"github.com/aws/aws-cdk-go", "github.com/aws/constructs-go", "github.com/aws/jsii-runtime-go"}
+	bolt = []string{"go.etcd.io/bbolt"}
+)
+
+// Some imports belong to few packages: whoever else wants what they do asks a port.
+func TestWhoMayImport(t *testing.T) {
+	for _, rule := range []struct {
+		what    string
+		imports []string
+		by      []string
+	}{
+		{"AWS is reached through adapters and named by main packages", aws, []string{"shared/table/dynamo", "functions/warden"}},
+		{"bbolt is one adapter's own", bolt, []string{"shared/table/embedded", "functions/warden"}},
+		{"the CDK is infra's, which is a module of its own", cdk, nil},
+		{"the local server chooses the adapter", []string{"shared/table/embedded", "shared/table/dynamo"}, []string{"functions/warden"}},
+		{"only what writes may write", []string{"shared/write"}, []string{"functions/admin", "functions/warden"}},
+		{"nobody but the local server holds the functions together", []string{"functions/admin", "functions/check"}, []string{"functions/warden"}},
+		{"nobody imports the local server", []string{"functions/warden"}, nil},
+		{"the declaration is for those who interpret it", []string{"functions/topology"}, []string{"functions/warden", "shared/table/dynamo"}},
+	} {
+		t.Run(rule.what, func(t *testing.T) {
+			g := packages(t)
+			for _, path := range g.ours() {
+				if under(path, rule.by...) || under(path, rule.imports...) {
+					continue
+				}
+				for _, imported := range g[path].Imports {
+					if under(imported, rule.imports...) {
+						t.Errorf("%s", way([]string{path, imported}))
+					}
+				}
+			}
+		})
+	}
+}
+
+// Some packages must not even reach what others are for.
+func TestWhoMustNotReach(t *testing.T) {
+	adapters := []string{"shared/table/embedded", "shared/table/dynamo"}
+	for _, rule := range []struct {
+		what  string
+		from  []string
+		reach []string
+	}{
+		{"a check can't write", []string{"functions/check"}, []string{"shared/write", "functions/admin"}},
+		{"functions run on any adapter", []string{"functions/check", "functions/admin"}, slices.Concat(aws, bolt, adapters)},
+		{"nothing of the CDK in a function", []string{"functions", "shared", "events"}, cdk},
+		{"the embedded adapter needs no AWS", []string{"shared/table/embedded"}, slices.Concat(aws, []string{"shared/table/dynamo"})},
+		{"the DynamoDB adapter needs no bbolt", []string{"shared/table/dynamo"}, slices.Concat(bolt, []string{"shared/table/embedded"})},
+		{"the document knows no table", []string{"shared/access"}, []string{"shared/table", "shared/httpapi"}},
+	} {
+		t.Run(rule.what, func(t *testing.T) {
+			g := packages(t)
+			for _, path := range g.ours() {
+				if !under(path, rule.from...) {
+					continue
+				}
+				found := g.chain(path, func(p string) bool { return under(p, rule.reach...) })
+				if found != nil {
+					t.Errorf("%s", way(found))
+				}
+			}
+		})
+	}
+}
+
+// Some packages stand on next to nothing, so that all others can stand on them.
+func TestWhoStandsOnTheStandardLibrary(t *testing.T) {
+	for _, rule := range []struct {
+		from string
+		and  []string // what else it may reach
+	}{
+		{"shared/fault", nil},
+		{"shared/rbac", []string{"shared/fault"}},
+		{"functions/topology", nil},
+		{"events", nil},
+	} {
+		t.Run(rule.from, func(t *testing.T) {
+			g := packages(t)
+			for _, path := range g.ours() {
+				if !under(path, rule.from) {
+					continue
+				}
+				found := g.chain(path, func(p string) bool {
+					return !g[p].Standard && !under(p, rule.from) && !under(p, rule.and...)
+				})
+				if found != nil {
+					t.Errorf("%s", way(found))
+				}
+			}
+		})
+	}
+}
+
+// What helps tests stays out of what ships.
+func TestTestSupportIsForTests(t *testing.T) {
+	support := func(path string) bool {
+		return path == "testing" || under(path, "shared/table/weak") || under(path, module) && strings.HasSuffix(path, "test")
+	}
+	g := packages(t)
+	for _, path := range g.ours() {
+		if support(path) {
+			continue
+		}
+		for _, imported := range g[path].Imports {
+			if support(imported) {
+				t.Errorf("%s", way([]string{path, imported}))
+			}
+		}
+	}
+}
