@@ -73,12 +73,12 @@ func Functions() []Function {
 			Name:   "admin",
 			Routes: []Route{{Prefix: "/v1/orgs"}, {Prefix: "/v1/scopes"}},
 			Reads: []Entity{
-				Access, APIKey, Event, Fence, GroupMapping, Head, Idempotency, Member, OperatorKey,
-				Org, Permission, Policy, Role, RoleMember, Scope, SubjectScope, Unique,
+				Access, APIKey, Fence, GroupMapping, Head, Idempotency, Member, OperatorKey, Org, OrgEvent,
+				Permission, Policy, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Unique,
 			},
 			Writes: []Entity{
-				Access, APIKey, Event, Fence, Head, Idempotency, Member,
-				Org, Permission, Policy, Role, RoleMember, Scope, SubjectScope, Unique,
+				Access, APIKey, Fence, Head, Idempotency, Member, Org, OrgEvent,
+				Permission, Policy, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Unique,
 			},
 			Environment: []Variable{TableName},
 

@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -91,6 +92,20 @@ func TestFunctionsFitAWS(t *testing.T) {
 	}
 	if reserved > reservable {
 		t.Errorf("%d executions reserved, an account has %d", reserved, reservable)
+	}
+}
+
+func TestEntitiesAreInTheCatalogue(t *testing.T) {
+	catalogue, err := os.ReadFile("../../shared/DOMAIN_MODELS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range topology.Functions() {
+		for _, entity := range slices.Concat(f.Reads, f.Writes) {
+			if !strings.Contains(string(catalogue), "\n| "+string(entity)+" | `") {
+				t.Errorf("%s: the catalogue has no type %s", f.Name, entity)
+			}
+		}
 	}
 }
 
