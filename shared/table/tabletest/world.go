@@ -1,6 +1,7 @@
 package tabletest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -143,6 +144,7 @@ func (w *world) wantSame(got, want any) {
 func diff(got, want any) string {
 	return cmp.Diff(want, got,
 		cmpopts.EquateEmpty(),
+		cmp.FilterValues(func(a, b []byte) bool { return len(a)+len(b) > 0 }, cmp.Comparer(bytes.Equal)),
 		cmpopts.EquateComparable(keys.Raw{}, keys.IndexKey{}),
 	)
 }
