@@ -1,0 +1,11 @@
+package embedded
+
+// Commits is how many transactions the file has had.
+func (s *Store) Commits(t interface{ Fatal(...any) }) int {
+	tx, err := s.db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	return tx.ID()
+}
