@@ -30,8 +30,8 @@ type Revision uint64
 // State is what every definition carries besides its content.
 type State struct {
 	Incarnation Incarnation `json:"incarnation"`
-	Revision    Revision    `json:"revision"`          // the write that made this content
-	Deleted     bool        `json:"deleted,omitempty"` // a tombstone: counts as absent
+	Revision    Revision    `json:"revision"`         // the write that made this content
+	Deleted     bool        `json:"deleted,omitzero"` // a tombstone: counts as absent
 }
 
 // Live says whether a reference to the incarnation reaches this definition.
