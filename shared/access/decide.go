@@ -1,6 +1,8 @@
 package access
 
 import (
+	"time"
+
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/wardenhq/warden/shared/rbac"
@@ -11,7 +13,7 @@ const (
 	cellMark     = 0 // low bits of the pair's hash
 	cellResource = 2 // texts
 	cellAction   = 4
-	cellAllow    = 6 // index of an instant and one; 0: never allowed
+	cellAllow    = 6 // number of an instant, from 1 on; 0: never allowed
 	cellDeny     = 8
 	cellEntries  = 10 // index of the first entry; they go on to the next cell's
 )
@@ -44,29 +46,28 @@ func (v *View) patterns(q rbac.Question) (ps [4]pattern, n int) {
 	return ps, n
 }
 
-// Decide answers a question at an instant, given in rbac.Nanos, as
-// rbac.Resolution.Decide does. It does not allocate. With an error the reason is
+// Decide answers a question at an instant as rbac.Resolution.Decide does. It does not allocate. With an error the reason is
 // rbac.ReasonUndecided: ErrNoGrants, ErrCorrupt.
-func (v *View) Decide(q rbac.Question, now int64) (rbac.Reason, error) {
+func (v *View) Decide(q rbac.Question, now time.Time) (rbac.Reason, error) {
 	if !v.InForce(now) {
 		return rbac.ReasonNoPolicy, nil
 	}
 	if !v.GrantsKept() {
 		return rbac.ReasonUndecided, ErrNoGrants
 	}
-	reason := rbac.ReasonNoMatch
+	reason, at := rbac.ReasonNoMatch, instantOf(now)
 	ps, n := v.patterns(q)
 	for i := range ps[:n] {
-		at, err := v.find(&ps[i])
+		found, err := v.find(&ps[i])
 		if err != nil {
 			return rbac.ReasonUndecided, err
 		}
-		if at == noCell {
+		if found == noCell {
 			continue
 		}
-		cell := v.cell(at)
-		deny, ok1 := v.before(now, u16(cell[cellDeny:]))
-		allow, ok2 := v.before(now, u16(cell[cellAllow:]))
+		cell := v.cell(found)
+		deny, ok1 := v.before(at, u16(cell[cellDeny:]))
+		allow, ok2 := v.before(at, u16(cell[cellAllow:]))
 		switch {
 		case !ok1 || !ok2:
 			return rbac.ReasonUndecided, ErrCorrupt
@@ -111,15 +112,16 @@ func (v *View) find(p *pattern) (int, error) {
 
 func (v *View) cell(i int) []byte { return v.cells[i*cellBytes:][:cellBytes] }
 
-// before says whether now is before the instant that a cell names; ok is false
-// when there is no such instant.
-func (v *View) before(now int64, instant uint16) (before, ok bool) {
-	if instant == 0 {
+// before says whether now is before the instant of that number; ok is false when
+// there is no such instant.
+func (v *View) before(now instant, number uint16) (before, ok bool) {
+	if number == 0 {
 		return false, true
 	}
-	at := (int(instant) - 1) * instantBytes
+	at := (int(number) - 1) * instantBytes
 	if at >= len(v.instants) {
 		return false, false
 	}
-	return now < int64(u64(v.instants[at:])), true
+	b := v.instants[at:][:instantBytes]
+	return now.before(instant{int64(u64(b)), u32(b[8:])}), true
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/wardenhq/warden/shared/rbac"
@@ -109,9 +108,9 @@ func (e *encoder) putAssignments(as []rbac.Assignment) error {
 
 // document puts the sections together.
 func (e *encoder) document(h Header, as []rbac.Assignment) []byte {
-	until := int64(math.MinInt64)
+	until := notEver
 	for _, a := range as {
-		until = max(until, a.Expiry.Nanos())
+		until = later(until, endOf(a.Expiry))
 	}
 	b := make([]byte, headerBytes, MaxBytes-e.free)
 	b[atFormat] = Format
@@ -126,7 +125,8 @@ func (e *encoder) document(h Header, as []rbac.Assignment) []byte {
 	put32(b[atHeap:], uint32(len(e.heap)))
 	put64(b[atIncarnation:], h.Incarnation)
 	put64(b[atRevision:], uint64(h.Revision))
-	put64(b[atUntil:], uint64(until))
+	put64(b[atUntil:], uint64(until.seconds))
+	put32(b[atUntilNanos:], until.nanos)
 	for _, section := range [][]byte{e.names, e.instants, e.assignments, e.reaches, e.cells, e.buckets, e.entries} {
 		b = append(b, section...)
 	}

@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -15,12 +14,9 @@ import (
 type grantCell struct {
 	resource, action string
 	hash             uint64
-	allow, deny      int64 // the latest expiries; notEver without such a grant
+	allow, deny      instant // the latest expiries; notEver without such a grant
 	entries          []grantEntry
 }
-
-// notEver is an expiry before which no clock is.
-const notEver = math.MinInt64
 
 type grantEntry struct {
 	permission string
@@ -66,23 +62,24 @@ func (e *encoder) putNames(names []rbac.DefinitionID) {
 }
 
 // putInstants returns the number of each instant, from 1 on.
-func (e *encoder) putInstants(roles []*rbac.Reach) map[int64]uint16 {
-	instants := make([]int64, len(roles))
+func (e *encoder) putInstants(roles []*rbac.Reach) map[instant]uint16 {
+	instants := make([]instant, len(roles))
 	for i, r := range roles {
-		instants[i] = r.Expiry().Nanos()
+		instants[i] = endOf(r.Expiry())
 	}
-	slices.Sort(instants)
-	numbers := map[int64]uint16{}
+	slices.SortFunc(instants, instant.compare)
+	numbers := map[instant]uint16{}
 	for i, at := range slices.Compact(instants) {
 		numbers[at] = uint16(i + 1)
-		e.instants = binary.LittleEndian.AppendUint64(e.instants, uint64(at))
+		e.instants = binary.LittleEndian.AppendUint64(e.instants, uint64(at.seconds))
+		e.instants = binary.LittleEndian.AppendUint32(e.instants, at.nanos)
 	}
 	e.free -= len(e.instants)
 	return numbers
 }
 
 // putReaches returns the number of each reach. Parents come before their heirs.
-func (e *encoder) putReaches(roles []*rbac.Reach, instants map[int64]uint16) map[*rbac.Reach]uint16 {
+func (e *encoder) putReaches(roles []*rbac.Reach, instants map[instant]uint16) map[*rbac.Reach]uint16 {
 	numbers := make(map[*rbac.Reach]uint16, len(roles))
 	for i, r := range roles {
 		numbers[r] = uint16(i)
@@ -92,7 +89,7 @@ func (e *encoder) putReaches(roles []*rbac.Reach, instants map[int64]uint16) map
 		}
 		e.reaches = binary.LittleEndian.AppendUint16(e.reaches, e.text(r.Role().String()))
 		e.reaches = binary.LittleEndian.AppendUint16(e.reaches, parent)
-		e.reaches = binary.LittleEndian.AppendUint16(e.reaches, instants[r.Expiry().Nanos()])
+		e.reaches = binary.LittleEndian.AppendUint16(e.reaches, instants[endOf(r.Expiry())])
 	}
 	return numbers
 }
@@ -119,11 +116,11 @@ func collect(grants []rbac.Grant, reaches map[*rbac.Reach]uint16) []grantCell {
 			entry.permission = ""
 		}
 		c.entries = append(c.entries, entry)
-		until := g.Reach.Expiry().Nanos()
+		until := endOf(g.Reach.Expiry())
 		if entry.deny {
-			c.deny = max(c.deny, until)
+			c.deny = later(c.deny, until)
 		} else {
-			c.allow = max(c.allow, until)
+			c.allow = later(c.allow, until)
 		}
 	}
 	slices.SortFunc(cells, func(a, b grantCell) int {
@@ -136,7 +133,7 @@ func collect(grants []rbac.Grant, reaches map[*rbac.Reach]uint16) []grantCell {
 	return cells
 }
 
-func (e *encoder) putCell(c *grantCell, instants map[int64]uint16) {
+func (e *encoder) putCell(c *grantCell, instants map[instant]uint16) {
 	var b [cellBytes]byte
 	put16(b[cellMark:], uint16(c.hash))
 	put16(b[cellResource:], e.text(c.resource))

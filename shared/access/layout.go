@@ -8,7 +8,7 @@
 // this order, their sizes given by the counts in the header:
 //
 //	names        8 bytes each  sorted rbac.DefinitionID.Hash of all that was computed from
-//	instants     8             distinct expiries of grants, sorted; rbac.Expiry.Nanos
+//	instants    12             distinct expiries of roles, sorted; seconds since 1970, nanoseconds
 //	assignments 36             role, source, incarnations, exact expiry
 //	reaches      6             role, parent reach, instant: how the subject comes to a role
 //	cells       12             one (resource, action) pair: until when it is allowed and denied
@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"time"
 
 	"github.com/wardenhq/warden/shared/rbac"
 )
@@ -76,16 +77,16 @@ const (
 	atCells       = 12
 	atEntries     = 14
 	atHeap        = 16 // bytes, 4 wide
-	atReserved    = 20 // zero, 4 wide
+	atUntilNanos  = 20 // 4 wide
 	atIncarnation = 24
 	atRevision    = 32
-	atUntil       = 40
+	atUntil       = 40 // seconds
 	headerBytes   = 48
 )
 
 const (
 	nameBytes       = 8
-	instantBytes    = 8
+	instantBytes    = 12
 	assignmentBytes = 36
 	reachBytes      = 6
 	cellBytes       = 12
@@ -102,7 +103,7 @@ type View struct {
 	flags       byte
 	incarnation uint64
 	revision    uint64
-	until       int64
+	until       instant // when the last assignment is over
 
 	names, instants, assignments, reaches, cells, buckets, entries, org, heap []byte
 }
@@ -126,7 +127,7 @@ func Parse(b []byte) (View, error) {
 		flags:       b[atFlags],
 		incarnation: u64(b[atIncarnation:]),
 		revision:    u64(b[atRevision:]),
-		until:       int64(u64(b[atUntil:])),
+		until:       instant{int64(u64(b[atUntil:])), u32(b[atUntilNanos:])},
 	}
 	s := sections{rest: b[headerBytes:]}
 	v.names = s.take(int(u16(b[atNames:])) * nameBytes)
@@ -176,8 +177,8 @@ func (v *View) Revision() rbac.Revision { return rbac.Revision(v.revision) }
 // assignments have to be resolved.
 func (v *View) GrantsKept() bool { return v.flags&flagGrants != 0 }
 
-// InForce says whether any assignment counts at the instant, in rbac.Nanos.
-func (v *View) InForce(now int64) bool { return now < v.until }
+// InForce says whether any assignment counts at the instant now.
+func (v *View) InForce(now time.Time) bool { return instantOf(now).before(v.until) }
 
 // Names says whether the document was computed from the definition of that
 // rbac.DefinitionID.Hash. One that keeps no grants names everything.

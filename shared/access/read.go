@@ -79,7 +79,7 @@ func (v *View) assignment(b []byte) (a rbac.Assignment, err error) {
 
 // Explain is Decide with all that matches, as rbac.Resolution.Explain does it.
 // Errors: ErrNoGrants, ErrCorrupt.
-func (v *View) Explain(q rbac.Question, now int64) (rbac.Decision, error) {
+func (v *View) Explain(q rbac.Question, now time.Time) (rbac.Decision, error) {
 	d := rbac.Decision{Matched: []rbac.Match{}}
 	var err error
 	if d.Reason, err = v.Decide(q, now); err != nil || d.Reason == rbac.ReasonNoPolicy {
@@ -92,7 +92,7 @@ func (v *View) Explain(q rbac.Question, now int64) (rbac.Decision, error) {
 		}
 		cell, err := v.find(&ps[i])
 		if err == nil && cell != noCell {
-			d.Matched, err = v.matches(d.Matched, cell, &ps[i], now)
+			d.Matched, err = v.matches(d.Matched, cell, &ps[i], instantOf(now))
 		}
 		if err != nil {
 			return rbac.Decision{}, err
@@ -103,7 +103,7 @@ func (v *View) Explain(q rbac.Question, now int64) (rbac.Decision, error) {
 }
 
 // matches adds the entries of a cell that are in force.
-func (v *View) matches(out []rbac.Match, cell int, p *pattern, now int64) ([]rbac.Match, error) {
+func (v *View) matches(out []rbac.Match, cell int, p *pattern, now instant) ([]rbac.Match, error) {
 	count := len(v.entries) / entryBytes
 	from, to := int(u16(v.cell(cell)[cellEntries:])), count
 	if (cell+1)*cellBytes < len(v.cells) {

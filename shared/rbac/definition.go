@@ -5,10 +5,7 @@
 // group mappings); assignments are what one subject holds. Deny wins.
 package rbac
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Effect of a permission.
 type Effect string
@@ -159,31 +156,6 @@ func (e Expiry) Later(o Expiry) Expiry {
 		return e
 	}
 	return o
-}
-
-// Nanos is Nanos of the instant, NeverNanos for never. While the clock shows a
-// year before 2262, now is before the expiry exactly when Nanos(now) is below this.
-func (e Expiry) Nanos() int64 {
-	if e.Never() {
-		return NeverNanos
-	}
-	return Nanos(e.at)
-}
-
-// NeverNanos is Expiry.Nanos of never; no clock reaches it.
-const NeverNanos = math.MaxInt64
-
-// Nanos are the nanoseconds since 1970, clamped to what 64 bits hold (the years
-// 1677 to 2262) and to below NeverNanos.
-func Nanos(t time.Time) int64 {
-	const lim = math.MaxInt64 / int64(time.Second)
-	switch s := t.Unix(); {
-	case s >= lim:
-		return NeverNanos - 1
-	case s <= -lim:
-		return math.MinInt64
-	}
-	return t.UnixNano()
 }
 
 // Question asks whether a subject may do an action on a resource; the subject

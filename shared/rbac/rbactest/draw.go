@@ -140,11 +140,15 @@ func drawExpiry(t *rapid.T) rbac.Expiry {
 	return rbac.Expiry{}
 }
 
-// DrawInstant draws an instant at or around Now.
+// DrawInstant draws an instant at or around Now, or one that 64 bits of
+// nanoseconds can't count.
 func DrawInstant(t *rapid.T) time.Time {
+	from := rapid.SampledFrom([]time.Time{Now, Now, Now, lateNow}).Draw(t, "near")
 	off := rapid.SampledFrom([]time.Duration{-time.Hour, -time.Second, -1, 0, 1, time.Second, time.Hour})
-	return Now.Add(off.Draw(t, "from now"))
+	return from.Add(off.Draw(t, "from there"))
 }
+
+var lateNow = time.Date(2999, 6, 1, 0, 0, 0, 0, time.UTC)
 
 // DrawQuestion draws a question: of the names that worlds are made of.
 func DrawQuestion(t *rapid.T) rbac.Question {
