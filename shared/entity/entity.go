@@ -43,7 +43,7 @@ type Scope struct {
 	Org         rbac.OrgID   `json:"org"`
 	Name        string       `json:"name"`
 	Description string       `json:"description,omitempty"`
-	Deleting    bool         `json:"deleting,omitempty"`
+	Deleting    bool         `json:"deleting,omitzero"`
 }
 
 // Fence has a version and nothing else (design rule 6).
@@ -64,7 +64,7 @@ type Role struct {
 	Name              string           `json:"name,omitempty"`
 	Description       string           `json:"description,omitempty"`
 	Approvers         []rbac.SubjectID `json:"approvers,omitempty"`
-	RequiredApprovals int              `json:"required_approvals,omitempty"`
+	RequiredApprovals int              `json:"required_approvals,omitzero"`
 }
 
 // GroupMapping is a definition of the scope it names.
@@ -86,14 +86,15 @@ type Assignment struct {
 	Incarnation       rbac.Incarnation `json:"incarnation"`
 	SourceKind        rbac.SourceKind  `json:"source"`
 	SourceID          string           `json:"source_id,omitempty"`
-	SourceIncarnation rbac.Incarnation `json:"source_incarnation,omitempty"`
+	SourceIncarnation rbac.Incarnation `json:"source_incarnation,omitzero"`
 	ExpiresAt         *time.Time       `json:"expires_at,omitempty"`
 }
 
 // RoleMember says that a subject holds a role, from whatever source.
 type RoleMember struct {
-	Subject   rbac.SubjectID `json:"subject"`
-	ExpiresAt *time.Time     `json:"expires_at,omitempty"` // the latest of its assignments to the role; nil: one of them never ends
+	Subject     rbac.SubjectID   `json:"subject"`
+	Incarnation rbac.Incarnation `json:"incarnation"`          // of the role; members of an older one hold nothing
+	ExpiresAt   *time.Time       `json:"expires_at,omitempty"` // the latest of its assignments to the role; nil: one of them never ends
 }
 
 // SubjectScope says that a subject has a policy in a scope.
@@ -164,8 +165,8 @@ type Event struct{}
 type Idempotency struct {
 	BodyHash []byte    `json:"body_hash"`
 	Started  time.Time `json:"started"`
-	Status   int       `json:"status,omitempty"` // 0: in progress
+	Status   int       `json:"status,omitzero"` // 0: in progress
 	Header   []byte    `json:"header,omitempty"`
 	Answer   []byte    `json:"answer,omitempty"`
-	Sealed   bool      `json:"sealed,omitempty"` // Answer is encrypted under a key only the caller can derive
+	Sealed   bool      `json:"sealed,omitzero"` // Answer is encrypted under a key only the caller can derive
 }

@@ -100,21 +100,31 @@ func (k IndexKey) IsZero() bool { return k == IndexKey{} }
 var escaper = strings.NewReplacer("%", "%0", "#", "%1")
 
 // escape makes an id safe between separators, at a cost of at most one byte a byte.
-func escape(s string) string { return escaper.Replace(s) }
+func escape(s string) string {
+	if strings.IndexByte(s, '#') < 0 && strings.IndexByte(s, '%') < 0 { // nearly all; three times as fast
+		return s
+	}
+	return escaper.Replace(s)
+}
 
 // join puts a fixed name and escaped parts together; an empty part gives "",
 // which no adapter accepts.
 func join(name string, parts ...string) string {
-	var b strings.Builder
-	b.WriteString(name)
 	for _, p := range parts {
 		if p == "" {
 			return ""
 		}
-		b.WriteByte('#')
-		b.WriteString(escape(p))
 	}
-	return b.String()
+	switch len(parts) { // one allocation instead of several, on the path of every check
+	case 1:
+		return name + "#" + escape(parts[0])
+	case 2:
+		return name + "#" + escape(parts[0]) + "#" + escape(parts[1])
+	}
+	for _, p := range parts {
+		name += "#" + escape(p)
+	}
+	return name
 }
 
 // prefix is join with the closing separator: `ROLE_MEMBER#r#` and never `ROLE_MEMBER#rb`.

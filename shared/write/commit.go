@@ -1,0 +1,251 @@
+// Package write changes the table: definitions and policies by the protocol of
+// the design (rules 1, 2, 5, 6), and everything else by plain versioned
+// transactions. Every change carries its event item, and a request takes effect
+// at most once whatever answers are lost.
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/wardenhq/warden/events"
+	"github.com/wardenhq/warden/shared/clock"
+	"github.com/wardenhq/warden/shared/entity"
+	"github.com/wardenhq/warden/shared/fault"
+	"github.com/wardenhq/warden/shared/instant"
+	"github.com/wardenhq/warden/shared/rbac"
+	"github.com/wardenhq/warden/shared/retry"
+	"github.com/wardenhq/warden/shared/snapshot"
+	"github.com/wardenhq/warden/shared/table"
+	"github.com/wardenhq/warden/shared/table/keys"
+)
+
+// plans is how often a change is planned anew because what it read had changed.
+const plans = 6
+
+// eventLife is how long an event item stays in the outbox.
+const eventLife = 14 * 24 * time.Hour
+
+// Writer writes.
+type Writer struct {
+	Table     table.Store
+	Snapshots *snapshot.Reader
+	Clock     clock.Clock
+	Backoff   retry.Backoff          // for conflicts and throttles
+	EventID   func(time.Time) string // a new event's id
+	Changed   func([]keys.Raw)       // told of every key that may have been written, before the answer; may be nil
+}
+
+// Origin is who asks for a change and how it came.
+type Origin struct {
+	Actor      events.Actor
+	OnBehalfOf string
+	RequestID  string
+	SourceIP   string
+}
+
+// Request is one request for a change. Its event's id and time are fixed before
+// the first try, so that it can take effect once only.
+type Request struct {
+	Origin
+	Time    time.Time
+	EventID string
+	// Also adds operations that belong to the answer into the same transaction:
+	// the record of an Idempotency-Key. May be nil.
+	Also func(Outcome) ([]table.Op, error)
+}
+
+// NewRequest fixes a request's event.
+func (w *Writer) NewRequest(o Origin) *Request {
+	now := w.Clock.Now().UTC().Round(0)
+	return &Request{Origin: o, Time: now, EventID: w.EventID(now)}
+}
+
+// Outcome is what a change came to.
+type Outcome struct {
+	Item      *table.Item // the resource's item as it is now; nil after a deletion
+	Created   bool
+	Replaced  bool   // an assignment stood there before; its expiry was replaced
+	Unchanged bool   // nothing was written
+	Revision  string // for X-Warden-Revision
+}
+
+// plan is one attempt at a change.
+type plan struct {
+	outcome Outcome
+	ops     []table.Op
+	event   *events.Event      // Type, Org, Scope, Target, Before, After are filled in
+	refused map[keys.Raw]error // what a failed condition on that item means, instead of planning anew
+}
+
+// commit plans and commits until it took effect, is refused, or retries are
+// used up (fault.Busy: then it may have happened).
+func (w *Writer) commit(ctx context.Context, req *Request, make func(context.Context) (*plan, error)) (Outcome, error) {
+	var tried []*plan
+	for range plans {
+		p, err := make(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if p.outcome.Unchanged {
+			return p.outcome, nil
+		}
+		tried = append(tried, p)
+		ops, event, err := w.complete(req, p, len(tried)-1)
+		if err != nil {
+			return Outcome{}, err
+		}
+		err = w.transact(ctx, table.Tx{Ops: ops})
+		var canceled *table.CanceledError
+		if !errors.As(err, &canceled) {
+			if err != nil {
+				return Outcome{}, err
+			}
+			return p.outcome, nil
+		}
+		if own, err := ownSuccess(canceled, ops, event, tried); own != nil || err != nil {
+			if err != nil {
+				return Outcome{}, err
+			}
+			return own.outcome, nil
+		}
+		for i, r := range canceled.Reasons {
+			if e := p.refused[ops[i].Key]; r.Failed && e != nil {
+				return Outcome{}, e
+			}
+		}
+	}
+	return Outcome{}, fault.BusyAfter(time.Second, errors.New("write: what was read keeps changing"))
+}
+
+// transact commits one transaction; conflicts, throttles and lost answers are
+// tried again with the very same operations: they commit, or fail on what the
+// first try wrote.
+func (w *Writer) transact(ctx context.Context, tx table.Tx) error {
+	if w.Changed != nil {
+		touched := make([]keys.Raw, len(tx.Ops))
+		for i, op := range tx.Ops {
+			touched[i] = op.Key
+		}
+		defer w.Changed(touched)
+	}
+	for n := 0; ; n++ {
+		err := w.Table.Transact(ctx, tx)
+		if !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrThrottled) && !errors.Is(err, table.ErrUnknownOutcome) {
+			return err
+		}
+		again, waitErr := w.Backoff.Wait(ctx, n)
+		if waitErr != nil {
+			return waitErr
+		}
+		if !again {
+			return fault.BusyAfter(time.Second, err)
+		}
+	}
+}
+
+// complete adds the event item and what the request wants besides.
+func (w *Writer) complete(req *Request, p *plan, attempt int) (ops []table.Op, event keys.Raw, err error) {
+	ops = p.ops
+	it, err := req.eventItem(p.event, attempt)
+	if err != nil {
+		return nil, keys.Raw{}, err
+	}
+	ops = append(ops, table.Put(it, table.Absent()))
+	if req.Also != nil {
+		more, err := req.Also(p.outcome)
+		if err != nil {
+			return nil, keys.Raw{}, err
+		}
+		ops = append(ops, more...)
+	}
+	return ops, it.Key, nil
+}
+
+// outbox is an event item's Body.
+type outbox struct {
+	Event   events.Event `json:"event"`
+	Attempt int          `json:"attempt"` // which of the request's plans was committed
+}
+
+func (req *Request) eventItem(e *events.Event, attempt int) (*table.Item, error) {
+	e.ID, e.Time = req.EventID, instant.Format(req.Time)
+	e.Actor, e.OnBehalfOf, e.RequestID, e.SourceIP = req.Actor, req.OnBehalfOf, req.RequestID, req.SourceIP
+	body, err := json.Marshal(outbox{Event: *e, Attempt: attempt})
+	if err != nil {
+		return nil, fmt.Errorf("write: event: %w", err)
+	}
+	org, err := rbac.ParseOrgID(e.Org)
+	if err != nil {
+		return nil, fmt.Errorf("write: event: %w", err)
+	}
+	key := keys.OrgEvent(org, req.Time, req.EventID).Raw()
+	if e.Scope != nil {
+		scope, err := rbac.ParseScopeID(*e.Scope)
+		if err != nil {
+			return nil, fmt.Errorf("write: event: %w", err)
+		}
+		key = keys.ScopeEvent(scope, 0, req.Time, req.EventID).Raw()
+	}
+	it := req.item(key, "Event", 1, nil)
+	it.Body, it.LastEvent = body, ""
+	it.TTL = req.Time.Add(eventLife).Unix()
+	return it, nil
+}
+
+// ownSuccess is the plan that an earlier try committed, its answer lost; nil
+// when the event item was not there.
+func ownSuccess(canceled *table.CanceledError, ops []table.Op, event keys.Raw, tried []*plan) (*plan, error) {
+	for i, r := range canceled.Reasons {
+		if ops[i].Key != event || !r.Failed || r.Found == nil {
+			continue
+		}
+		var o outbox
+		if err := json.Unmarshal(r.Found.Body, &o); err != nil {
+			return nil, fmt.Errorf("write: event %s: %w", event, err)
+		}
+		if o.Attempt < 0 || o.Attempt >= len(tried) {
+			return nil, fmt.Errorf("write: event %s is of another request", event)
+		}
+		return tried[o.Attempt], nil
+	}
+	return nil, nil
+}
+
+// item makes an item that this request writes. old is what stands there, nil
+// for a new item.
+func (req *Request) item(key keys.Raw, kind string, version uint64, old *table.Item) *table.Item {
+	it := &table.Item{
+		Key: key, Type: kind, Version: version, Format: entity.Format,
+		CreatedAt: req.Time, UpdatedAt: req.Time,
+		Actor: req.Actor.Type + ":" + req.Actor.ID, RequestID: req.RequestID, LastEvent: req.EventID,
+	}
+	if old != nil {
+		it.CreatedAt, it.Index = old.CreatedAt, old.Index
+	}
+	return it
+}
+
+// body is item with its content.
+func (req *Request) body(key keys.Raw, kind string, version uint64, old *table.Item, content any) (*table.Item, error) {
+	it := req.item(key, kind, version, old)
+	b, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("write: %s: %w", kind, err)
+	}
+	it.Body = b
+	return it, nil
+}
+
+// shown is a resource in an event's before or after; nil stays null.
+func shown(resource any) ([]byte, error) {
+	b, err := json.Marshal(resource)
+	if err != nil {
+		return nil, fmt.Errorf("write: event: %w", err)
+	}
+	return b, nil
+}

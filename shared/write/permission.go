@@ -1,0 +1,136 @@
+package write
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/wardenhq/warden/shared/entity"
+	"github.com/wardenhq/warden/shared/fault"
+	"github.com/wardenhq/warden/shared/head"
+	"github.com/wardenhq/warden/shared/rbac"
+	"github.com/wardenhq/warden/shared/resource"
+	"github.com/wardenhq/warden/shared/snapshot"
+	"github.com/wardenhq/warden/shared/stored"
+	"github.com/wardenhq/warden/shared/table"
+	"github.com/wardenhq/warden/shared/table/keys"
+)
+
+// PutPermission creates or replaces a permission. The State of want is ignored.
+func (w *Writer) PutPermission(ctx context.Context, req *Request, s Scope, want entity.Permission, pre Precondition) (Outcome, error) {
+	d := permission(s, want.ID)
+	d.decide = func(_ context.Context, st snapshot.State, it *table.Item) (change, error) {
+		old, exists, err := livePermission(it)
+		if err != nil {
+			return change{}, err
+		}
+		if err := pre.test(exists, table.VersionOf(it)); err != nil {
+			return change{}, err
+		}
+		if !exists && st.Head.Permissions >= rbac.MaxPermissionsInScope {
+			return change{}, limit("permissions a scope", rbac.MaxPermissionsInScope)
+		}
+		want.State = old.State
+		c := permissionChange(old.State)
+		c.unchanged = exists && want == old
+		c.content = func(state rbac.State) any {
+			next := want
+			next.State = state
+			return next
+		}
+		return c, nil
+	}
+	return w.writeDefinition(ctx, req, d)
+}
+
+// DeletePermission deletes a permission that no role has; fault.InUse otherwise.
+func (w *Writer) DeletePermission(ctx context.Context, req *Request, s Scope, id rbac.PermissionID, pre Precondition) (Outcome, error) {
+	d := permission(s, id)
+	d.decide = func(ctx context.Context, st snapshot.State, it *table.Item) (change, error) {
+		old, exists, err := livePermission(it)
+		if err != nil {
+			return change{}, err
+		}
+		if err := pre.test(exists, table.VersionOf(it)); err != nil {
+			return change{}, err
+		}
+		if !exists {
+			return change{}, fault.New(fault.NotFound, "no such permission")
+		}
+		if err := w.settled(ctx, s.ID, st.Head); err != nil {
+			return change{}, err
+		}
+		users := new(users)
+		err = stored.All(ctx, w.Table, keys.Roles(s.ID), func(r stored.Row[entity.Role]) bool {
+			for _, p := range r.Entity.Permissions {
+				if !r.Entity.Deleted && p.ID == id {
+					users.add("role", r.Entity.ID.String())
+				}
+			}
+			return !users.full()
+		})
+		if err != nil {
+			return change{}, err
+		}
+		return permissionChange(old.State), users.inUse("permission")
+	}
+	return w.writeDefinition(ctx, req, d)
+}
+
+func permission(s Scope, id rbac.PermissionID) definition {
+	return definition{scope: s, id: rbac.OfPermission(id), key: keys.Permission(s.ID, id).Raw(), kind: "Permission", entity: "permission"}
+}
+
+func permissionChange(old rbac.State) change {
+	return change{
+		old:   old,
+		count: func(h *head.Head, by int) { h.Permissions += by },
+		show: func(it *table.Item) (any, error) {
+			e, err := stored.Decode[entity.Permission](it)
+			return resource.OfPermission(it, e), err
+		},
+	}
+}
+
+// livePermission is what an item holds; a tombstone gives its state and false.
+func livePermission(it *table.Item) (e entity.Permission, exists bool, err error) {
+	if it == nil {
+		return e, false, nil
+	}
+	e, err = stored.Decode[entity.Permission](it)
+	return e, err == nil && !e.Deleted, err
+}
+
+func limit(name string, most int) error {
+	return fault.New(fault.LimitExceeded, "%s: at most %d", name, most)
+}
+
+// users collects who refers to something, 10 at most.
+type users struct{ names []string }
+
+const maxUsers = 10
+
+func (u *users) add(kind, id string) {
+	if !u.full() {
+		u.names = append(u.names, fmt.Sprintf("%s %q", kind, id))
+	}
+}
+
+func (u *users) full() bool { return len(u.names) >= maxUsers }
+
+// inUse is the fault that names them; nil when there are none.
+func (u *users) inUse(what string) error {
+	if len(u.names) == 0 {
+		return nil
+	}
+	list := ""
+	for i, n := range u.names {
+		if i > 0 {
+			list += ", "
+		}
+		list += n
+	}
+	if u.full() {
+		list += " and maybe more"
+	}
+	return fault.New(fault.InUse, "the %s is used by %s", what, list)
+}
