@@ -67,14 +67,14 @@ func parseItemKey(b []byte) (keys.Raw, bool) {
 	return keys.Stored(pk, string(sk)), ok
 }
 
-// parseEntryKey reads an index entry's sort key and the key of its item in the
-// file, which is a part of b.
-func parseEntryKey(b []byte) (sk string, base []byte, ok bool) {
-	_, b, ok = nextPart(b)
-	if !ok {
-		return "", nil, false
+// parseEntryKey reads the key that an index entry's item has in the file. It is
+// a part of b.
+func parseEntryKey(b []byte) (base []byte, ok bool) {
+	if _, b, ok = nextPart(b); !ok {
+		return nil, false
 	}
-	return nextPart(b)
+	_, b, ok = nextPart(b)
+	return b, ok
 }
 
 // span is the keys from low up to, but without, high.

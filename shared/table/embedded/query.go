@@ -80,7 +80,7 @@ func tableItem(_ *bbolt.Bucket, q table.Query, k, v []byte) (*table.Item, error)
 // indexItem finds the item of an index entry: entries hold no copy of it, so a
 // write that leaves an item's place in the index alone leaves the index alone.
 func indexItem(items *bbolt.Bucket, q table.Query, k, _ []byte) (*table.Item, error) {
-	_, itemKey, ok := parseEntryKey(k)
+	itemKey, ok := parseEntryKey(k)
 	if !ok {
 		return nil, fmt.Errorf("%w: entry %q of %v", table.ErrFormat, k, q.Index)
 	}
