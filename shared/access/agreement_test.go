@@ -16,12 +16,10 @@ import (
 
 var header = access.Header{Org: rbac.Must(rbac.ParseOrgID("acme")), Incarnation: 3, Revision: 7}
 
-// exact compares ids by their text, and nil lists like empty ones.
+// exact compares ids byte for byte, and nil lists like empty ones.
 var exact = []cmp.Option{
 	cmpopts.EquateEmpty(),
-	cmp.Comparer(func(a, b rbac.RoleID) bool { return a == b }),
-	cmp.Comparer(func(a, b rbac.PermissionID) bool { return a == b }),
-	cmp.Comparer(rbac.Expiry.Equal),
+	cmpopts.EquateComparable(rbac.RoleID{}, rbac.PermissionID{}, rbac.Expiry{}),
 }
 
 type failer interface {

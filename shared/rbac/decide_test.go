@@ -39,12 +39,13 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// exact compares ids by their text, and nil lists like empty ones.
+// exact compares ids byte for byte, and nil lists like empty ones.
 var exact = []cmp.Option{
 	cmpopts.EquateEmpty(),
-	cmp.Comparer(func(a, b rbac.RoleID) bool { return a == b }),
-	cmp.Comparer(func(a, b rbac.PermissionID) bool { return a == b }),
-	cmp.Comparer(func(a, b rbac.DefinitionID) bool { return a == b }),
+	cmpopts.EquateComparable(
+		rbac.RoleID{}, rbac.PermissionID{}, rbac.ResourceID{}, rbac.ActionID{}, rbac.DefinitionID{}, rbac.Expiry{},
+	),
+	cmp.AllowUnexported(rbac.Reach{}),
 }
 
 func TestDecisionsAgreeWithReference(t *testing.T) {
