@@ -40,10 +40,14 @@ test: ## Test both modules, the root one under the race detector.
 	go test -race -shuffle=on ./...
 	cd infra && go test -shuffle=on ./...
 
-.PHONY: lint
-lint: ## Check style, import directions and that the modules are tidy.
+.PHONY: lint lint-modules lint-code
+lint: lint-modules lint-code ## Check that the modules are tidy, and the code by .golangci.yml.
+
+lint-modules:
 	GOWORK=off go mod tidy -diff
 	cd infra && GOWORK=off go mod tidy -diff
+
+lint-code:
 	$(GOLANGCI_LINT) run ./...
 	cd infra && $(GOLANGCI_LINT) run ./...
 
