@@ -42,7 +42,7 @@ func tooLarge(limit int64) error {
 
 // readJSON reads the body of a route that has one, after a look at its type.
 func readJSON(w http.ResponseWriter, r *http.Request, route *Route) ([]byte, error) {
-	_, typed := r.Header["Content-Type"]
+	typed := len(r.Header["Content-Type"]) > 0
 	if typed && !isJSON(header(r, "Content-Type"), r.Method) {
 		return nil, notJSON()
 	}

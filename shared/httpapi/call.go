@@ -10,8 +10,8 @@ import (
 
 // Principal is an authenticated caller. The edge only passes it on.
 type Principal interface {
-	// Actor names the caller in logs and events, TYPE:ID: "api_key:k1". It is no secret.
-	Actor() string
+	// ID names the caller in logs. It is no secret.
+	ID() string
 }
 
 // Call is one request to a route, as its handler sees it: checked, and without

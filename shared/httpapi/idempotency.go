@@ -37,10 +37,7 @@ func (c *Call) SealingKey() (key [sha256.Size]byte, ok bool) {
 }
 
 func readIdempotency(route *Route, r *http.Request) (string, error) {
-	if !route.Creates {
-		return "", nil
-	}
-	if _, given := r.Header[HeaderIdempotencyKey]; !given {
+	if !route.Creates || len(r.Header[HeaderIdempotencyKey]) == 0 {
 		return "", nil
 	}
 	key := header(r, HeaderIdempotencyKey)

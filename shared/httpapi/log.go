@@ -23,7 +23,7 @@ func (rt *Router) log(x *exchange, status int, err error) {
 		slog.String("source", Source(x.r)),
 	}
 	if x.principal != nil {
-		attrs = append(attrs, slog.String("principal", x.principal.Actor()))
+		attrs = append(attrs, slog.String("principal", x.principal.ID()))
 	}
 	if x.endpoint != nil {
 		attrs = append(attrs, slog.String("route", x.endpoint.Route.Name))

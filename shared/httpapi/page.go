@@ -26,44 +26,71 @@ type Page[T any] struct {
 // port's cursor is the contract's: it is bound to the query, and its partition
 // is the tenant's own.
 func ReadPage[T any](ctx context.Context, c *Call, store table.Reader, q table.Query, show func(*table.Item) (T, bool, error)) (Page[T], error) {
-	page := Page[T]{Items: []T{}}
-	limit, size := c.Limit(), 0
-	q.Cursor = c.Cursor()
+	b := pageBuilder[T]{limit: c.Limit(), show: show, page: Page[T]{Items: []T{}}}
+	q.Cursor, q.Limit = c.Cursor(), b.limit
 	for range maxPageReads {
-		q.Limit = limit - len(page.Items)
 		got, err := store.Query(ctx, q)
 		if err != nil {
 			return Page[T]{}, err
 		}
-		for i, it := range got.Items {
-			v, shown, err := show(it)
-			if err != nil {
-				return Page[T]{}, err
-			}
-			if !shown {
-				continue
-			}
-			n, err := encodedSize(v)
-			if err != nil {
-				return Page[T]{}, err
-			}
-			if size+n > MaxPageBytes && len(page.Items) > 0 {
-				if i > 0 {
-					q.Cursor = cursorAfter(q, got.Items[i-1])
-				}
-				page.NextCursor = q.Cursor
-				return page, nil
-			}
-			size += n
-			page.Items = append(page.Items, v)
+		taken, err := b.take(got.Items)
+		switch {
+		case err != nil:
+			return Page[T]{}, err
+		case taken == 0 && len(got.Items) > 0: // q.Cursor still leads to them
+			b.page.NextCursor = q.Cursor
+			return b.page, nil
+		case taken < len(got.Items):
+			b.page.NextCursor = cursorAfter(q, got.Items[taken-1])
+			return b.page, nil
 		}
-		q.Cursor = got.Cursor
-		if got.Cursor == "" || len(page.Items) == limit {
+		q.Cursor, q.Limit = got.Cursor, b.limit-len(b.page.Items)
+		if q.Cursor == "" || q.Limit == 0 {
 			break
 		}
+		if b.leftOut { // a filter is at work: read on in large steps
+			q.Limit = MaxLimit
+		}
 	}
-	page.NextCursor = q.Cursor
-	return page, nil
+	b.page.NextCursor = q.Cursor
+	return b.page, nil
+}
+
+// pageBuilder fills a page up to its limits.
+type pageBuilder[T any] struct {
+	limit   int
+	show    func(*table.Item) (T, bool, error)
+	page    Page[T]
+	size    int // bytes of its items
+	leftOut bool
+}
+
+// take says how many of the items the page has taken in or left out; fewer than
+// all when it is full.
+func (b *pageBuilder[T]) take(items []*table.Item) (int, error) {
+	for i, it := range items {
+		if len(b.page.Items) == b.limit {
+			return i, nil
+		}
+		v, shown, err := b.show(it)
+		if err != nil {
+			return 0, err
+		}
+		if !shown {
+			b.leftOut = true
+			continue
+		}
+		n, err := encodedSize(v)
+		if err != nil {
+			return 0, err
+		}
+		if b.size+n > MaxPageBytes && len(b.page.Items) > 0 {
+			return i, nil
+		}
+		b.size += n
+		b.page.Items = append(b.page.Items, v)
+	}
+	return len(items), nil
 }
 
 func encodedSize(v any) (int, error) {

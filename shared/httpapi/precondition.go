@@ -35,8 +35,8 @@ func readConditions(r *http.Request) (conditions, error) {
 }
 
 func parseTags(r *http.Request, name string) (tags, bool) {
-	values, given := r.Header[name]
-	if !given {
+	values := r.Header[name]
+	if len(values) == 0 {
 		return tags{}, true
 	}
 	rest := strings.Trim(strings.Join(values, ","), " \t")
