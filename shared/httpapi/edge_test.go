@@ -15,6 +15,7 @@ import (
 	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/httpapi/wire"
+	"github.com/wardenhq/warden/shared/instant"
 	"github.com/wardenhq/warden/shared/table"
 )
 
@@ -28,7 +29,7 @@ type thing struct {
 
 type putThing struct {
 	Name  string    `json:"name"`
-	Until wire.Time `json:"until,omitzero"`
+	Until instant.Time `json:"until,omitzero"`
 	Tags  []tag     `json:"tags,omitzero"`
 }
 

@@ -1,77 +1,82 @@
-// Package instant is how the contract writes a moment: RFC 3339 with offset,
-// shown in UTC with the fractional digits it needs, at least three.
+// Package instant is how the contract writes a moment: RFC 3339 with an offset
+// and up to nine fractional digits, shown in UTC with the digits it needs, at
+// least three.
 package instant
 
 import (
+	"bytes"
 	"errors"
-	"strings"
+	"regexp"
 	"time"
 )
 
-// ErrInvalid: not RFC 3339 with offset and at most nine fractional digits.
-var ErrInvalid = errors.New("must be an RFC 3339 time with offset, like 2030-01-02T15:04:05Z or 2030-01-02T15:04:05.123+02:00")
-
-// Format writes the moment.
-func Format(t time.Time) string {
-	s := t.UTC().Format("2006-01-02T15:04:05.000000000")
-	for range 6 {
-		if s[len(s)-1] != '0' {
-			break
-		}
-		s = s[:len(s)-1]
-	}
-	return s + "Z"
+// Time is a moment in bodies, answers and events. The zero value is none;
+// members that may lack one say omitzero. Two equal moments are equal under ==.
+type Time struct {
+	t   time.Time
+	set bool // apart from t, whose zero value is a moment too
 }
 
-// Parse reads a moment. time.Parse alone would take a comma for the point and
-// more digits than it keeps.
-func Parse(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || strings.ContainsRune(s, ',') || fraction(s) > 9 || t.Year() < 1 || t.Year() > 9999 {
-		return time.Time{}, ErrInvalid
+// At is the Time of a moment; it drops the zone and the monotonic clock.
+func At(t time.Time) Time { return Time{t.Round(0).UTC(), true} }
+
+// OrNone is the Time of a moment that may lack: nil is none.
+func OrNone(t *time.Time) Time {
+	if t == nil {
+		return Time{}
 	}
-	return t.UTC(), nil
+	return At(*t)
 }
 
-func fraction(s string) int {
-	_, after, ok := strings.Cut(s, ".")
-	if !ok {
-		return 0
-	}
-	n := strings.IndexFunc(after, func(r rune) bool { return r < '0' || r > '9' })
-	if n < 0 {
-		return len(after)
-	}
-	return n
-}
+// Get is the moment in UTC, and whether there is one.
+func (t Time) Get() (time.Time, bool) { return t.t, t.set }
 
-// Time is a moment in JSON, by Format and Parse.
-type Time struct{ time.Time }
-
-// At makes the JSON form of an optional moment; nil for the zero time.
-func At(t time.Time) *Time {
-	if t.IsZero() {
+// Pointer is the moment in UTC, nil for none.
+func (t Time) Pointer() *time.Time {
+	if !t.set {
 		return nil
 	}
-	return &Time{t}
+	return &t.t
 }
 
-// MarshalText is Format.
-func (t Time) MarshalText() ([]byte, error) { return []byte(Format(t.Time)), nil }
+// IsZero says whether there is no moment.
+func (t Time) IsZero() bool { return !t.set }
 
-// UnmarshalText is Parse.
-func (t *Time) UnmarshalText(b []byte) (err error) {
-	t.Time, err = Parse(string(b))
-	return err
+func (t Time) String() string { return t.t.Format(shownMilli) + string(t.moreDigits()) + "Z" }
+
+const shownMilli = "2006-01-02T15:04:05.000"
+
+// moreDigits are the fourth to ninth fractional digits without trailing zeros.
+func (t Time) moreDigits() []byte {
+	nine := t.t.AppendFormat(nil, ".000000000")
+	return bytes.TrimRight(nine[len(".000"):], "0")
 }
 
-// MarshalJSON hides the embedded time's own form.
-func (t Time) MarshalJSON() ([]byte, error) { return []byte(`"` + Format(t.Time) + `"`), nil }
+// ErrInvalid is the error of a text that is no Time.
+var ErrInvalid = errors.New(`must be a time as RFC 3339 has it, with an offset and at most nine fractional digits, like "2026-01-31T09:30:00Z"`)
 
-// UnmarshalJSON hides the embedded time's own form.
-func (t *Time) UnmarshalJSON(b []byte) error {
-	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+// MarshalText is the form that answers show.
+func (t Time) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// form is RFC 3339's grammar (section 5.6, T and Z in either case) with at most
+// nine fractional digits. time.Parse alone is laxer: it takes commas, hours of
+// one digit and offsets beyond a day, and drops further digits without a word.
+var form = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// UnmarshalText reads a time; the error is ErrInvalid. Leap seconds, and moments
+// that fall out of the years 0 to 9999 in UTC, are refused.
+func (t *Time) UnmarshalText(text []byte) error {
+	if !form.Match(text) {
 		return ErrInvalid
 	}
-	return t.UnmarshalText(b[1 : len(b)-1])
+	parsed, err := time.Parse(time.RFC3339, string(bytes.ToUpper(text)))
+	if err != nil {
+		return ErrInvalid
+	}
+	utc := parsed.UTC()
+	if y := utc.Year(); y < 0 || y > 9999 {
+		return ErrInvalid
+	}
+	*t = At(utc)
+	return nil
 }

@@ -18,7 +18,7 @@ type Stamp struct {
 
 // StampOf is an item's stamp.
 func StampOf(it *table.Item) Stamp {
-	return Stamp{it.Version, instant.Time{Time: it.CreatedAt}, instant.Time{Time: it.UpdatedAt}}
+	return Stamp{it.Version, instant.At(it.CreatedAt), instant.At(it.UpdatedAt)}
 }
 
 // Org is a tenant.
@@ -72,7 +72,7 @@ type Role struct {
 	Permissions       []rbac.PermissionID `json:"permissions"`
 	Inherits          []rbac.RoleID       `json:"inherits"`
 	Approvers         []rbac.SubjectID    `json:"approvers,omitempty"`
-	RequiredApprovals int                 `json:"required_approvals,omitzero"`
+	RequiredApprovals int                 `json:"required_approvals"`
 	Stamp
 }
 
@@ -94,9 +94,9 @@ func OfRole(it *table.Item, e entity.Role) Role {
 
 // Assignment is a role that a subject holds.
 type Assignment struct {
-	Role      rbac.RoleID   `json:"role"`
-	ExpiresAt *instant.Time `json:"expires_at,omitempty"`
-	Source    string        `json:"source"` // direct, mapping:ID or approval:ID
+	Role      rbac.RoleID  `json:"role"`
+	ExpiresAt instant.Time `json:"expires_at,omitzero"`
+	Source    string       `json:"source"` // direct, mapping:ID or approval:ID
 }
 
 // Policy is what a subject holds.
@@ -110,10 +110,7 @@ type Policy struct {
 func OfPolicy(it *table.Item, e entity.Policy) Policy {
 	p := Policy{Subject: e.Subject, Roles: make([]Assignment, len(e.Assignments)), Stamp: StampOf(it)}
 	for i, a := range e.Assignments {
-		p.Roles[i] = Assignment{Role: a.Role, Source: rbac.Source{Kind: a.SourceKind, ID: a.SourceID}.String()}
-		if a.ExpiresAt != nil {
-			p.Roles[i].ExpiresAt = &instant.Time{Time: *a.ExpiresAt}
-		}
+		p.Roles[i] = Assignment{a.Role, instant.OrNone(a.ExpiresAt), rbac.Source{Kind: a.SourceKind, ID: a.SourceID}.String()}
 	}
 	return p
 }
@@ -121,16 +118,12 @@ func OfPolicy(it *table.Item, e entity.Policy) Policy {
 // RoleSubject is a subject that holds a role.
 type RoleSubject struct {
 	Subject   rbac.SubjectID `json:"subject"`
-	ExpiresAt *instant.Time  `json:"expires_at,omitempty"`
+	ExpiresAt instant.Time   `json:"expires_at,omitzero"`
 }
 
 // OfRoleMember shows a holder.
 func OfRoleMember(e entity.RoleMember) RoleSubject {
-	s := RoleSubject{Subject: e.Subject}
-	if e.ExpiresAt != nil {
-		s.ExpiresAt = &instant.Time{Time: *e.ExpiresAt}
-	}
-	return s
+	return RoleSubject{e.Subject, instant.OrNone(e.ExpiresAt)}
 }
 
 // APIKey is a key, without its secret.
@@ -139,19 +132,15 @@ type APIKey struct {
 	Name          string         `json:"name"`
 	Permissions   []entity.Right `json:"permissions"`
 	Scopes        []rbac.ScopeID `json:"scopes,omitempty"` // left out: every scope of the org
-	ExpiresAt     *instant.Time  `json:"expires_at,omitempty"`
-	PreviousUntil *instant.Time  `json:"previous_until,omitempty"` // until when the secret before the rotation works
+	ExpiresAt     instant.Time   `json:"expires_at,omitzero"`
+	PreviousUntil instant.Time   `json:"previous_until,omitzero"` // until when the secret before the rotation works
 	Stamp
 }
 
 // OfAPIKey shows a key.
 func OfAPIKey(it *table.Item, e entity.APIKey) APIKey {
-	k := APIKey{ID: e.ID, Name: e.Name, Permissions: e.Permissions, Scopes: e.Scopes, Stamp: StampOf(it)}
-	if e.ExpiresAt != nil {
-		k.ExpiresAt = &instant.Time{Time: *e.ExpiresAt}
+	return APIKey{
+		ID: e.ID, Name: e.Name, Permissions: e.Permissions, Scopes: e.Scopes,
+		ExpiresAt: instant.OrNone(e.ExpiresAt), PreviousUntil: instant.OrNone(e.PreviousEnd), Stamp: StampOf(it),
 	}
-	if e.PreviousEnd != nil {
-		k.PreviousUntil = &instant.Time{Time: *e.PreviousEnd}
-	}
-	return k
 }

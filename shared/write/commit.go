@@ -173,7 +173,7 @@ type outbox struct {
 }
 
 func (req *Request) eventItem(e *events.Event, attempt int) (*table.Item, error) {
-	e.ID, e.Time = req.EventID, instant.Format(req.Time)
+	e.ID, e.Time = req.EventID, instant.At(req.Time).String()
 	e.Actor, e.OnBehalfOf, e.RequestID, e.SourceIP = req.Actor, req.OnBehalfOf, req.RequestID, req.SourceIP
 	body, err := json.Marshal(outbox{Event: *e, Attempt: attempt})
 	if err != nil {

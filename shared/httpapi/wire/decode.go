@@ -1,5 +1,5 @@
 // Package wire is the JSON of the public contract: bodies decoded strictly, with
-// every wrong field named, and the types that fields share (Time, Optional).
+// every wrong field named, and the type of optional members of patches (Optional).
 //
 // A member of a request struct is required unless its tag says omitzero or
 // omitempty, or its type is a pointer or an Optional. null stands for absence:
