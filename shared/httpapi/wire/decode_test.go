@@ -92,7 +92,7 @@ func TestDecodeNamesWrongFields(t *testing.T) {
 		{"an id the type refuses", `{"checks":[{"scope":""}]}`, []string{"checks[0].scope: scope id must not be empty"}},
 		{"an object for an id", `{"checks":[{"scope":{"a":1}}]}`, []string{"checks[0].scope: must be a string"}},
 		{"a pointer's value", `{"checks":[{"scope":"a","at_least":[]}]}`, []string{"checks[0].at_least: must be a string"}},
-		{"a time without offset", `{"checks":[{"scope":"a","expires_at":"2026-01-02T03:04:05"}]}`, []string{"checks[0].expires_at: " + wire.ErrTime.Error()}},
+		{"a time without offset", `{"checks":[{"scope":"a","expires_at":"2026-01-02T03:04:05"}]}`, []string{"checks[0].expires_at: " + instant.ErrInvalid.Error()}},
 		{"a number for a time", `{"checks":[{"scope":"a","expires_at":1}]}`, []string{"checks[0].expires_at: must be a string"}},
 		{"a number too large", `{"checks":[{"scope":"a","attempts":128}]}`, []string{"checks[0].attempts: must be a whole number from -128 to 127"}},
 		{"a broken number", `{"checks":[],"count":1.5}`, []string{"count: must be a whole number from 0 to 65535"}},
