@@ -31,10 +31,13 @@ type cacheShard struct {
 
 // entry is what was read under a key.
 type entry struct {
-	value any       // *document, *head.Head or *entity.APIKey; nil: there was none
+	value any       // *document, *head.Head, *entity.APIKey or *entity.OperatorKey; nil: there was none
 	size  int       // bytes
 	begun time.Time // when the read began, by the monotonic clock
 }
+
+// young says whether a default answer may rest on it.
+func (e entry) young(now time.Time) bool { return now.Sub(e.begun) <= MaxAge }
 
 // NewCache makes a cache of about that many bytes.
 func NewCache(bytes int) *Cache {

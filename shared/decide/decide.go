@@ -12,8 +12,6 @@ import (
 	"github.com/wardenhq/warden/shared/access"
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/clock"
-	"github.com/wardenhq/warden/shared/entity"
-	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/head"
 	"github.com/wardenhq/warden/shared/rbac"
 	"github.com/wardenhq/warden/shared/revision"
@@ -31,9 +29,9 @@ type Checker struct {
 	Snapshots *snapshot.Reader
 	Clock     clock.Clock
 	Cache     *Cache
-	// Operator verifies bearers that are no API key: operators' keys. It is
-	// asked before anything is read.
-	Operator func(context.Context, auth.Credential) (auth.Principal, error)
+	// GivenKey is the hash of the operator key that was given for this run and is
+	// stored nowhere; nil: none was.
+	GivenKey []byte
 }
 
 // Question is one question of a caller.
@@ -64,10 +62,7 @@ const strongTries = 12
 // one read for all that the caches lack. Errors: fault.Unauthenticated,
 // Forbidden, Busy; *RevisionUnknownError.
 func (c *Checker) Check(ctx context.Context, cred auth.Credential, qs []Question) ([]Answer, error) {
-	r := run{Checker: c, ctx: ctx, questions: qs, answers: make([]Answer, len(qs))}
-	if err := r.identify(cred); err != nil {
-		return nil, err
-	}
+	r := run{Checker: c, ctx: ctx, caller: c.caller(cred), questions: qs, answers: make([]Answer, len(qs))}
 	open := make([]int, 0, len(qs))
 	var strong []int
 	for i := range qs {
@@ -91,6 +86,17 @@ func (c *Checker) Check(ctx context.Context, cred auth.Credential, qs []Question
 		return nil, err
 	}
 	return r.answers, nil
+}
+
+// Admit says who the bearer of a credential is, when they may ask: for requests
+// that have no question to answer. What it rests on is as old as a default
+// answer's. Errors: fault.Unauthenticated, Forbidden, Busy.
+func (c *Checker) Admit(ctx context.Context, cred auth.Credential) (auth.Principal, error) {
+	r := run{Checker: c, ctx: ctx, caller: c.caller(cred)}
+	if err := r.load(nil); err != nil {
+		return auth.Principal{}, err
+	}
+	return r.principal, nil
 }
 
 // document is an access document as it was read.
@@ -186,36 +192,6 @@ func wanted(as []rbac.Assignment, into **rbac.Resolution) func(snapshot.State) (
 		*into = rbac.Resolve(as, s.Defs)
 		return (*into).Missing, nil
 	}
-}
-
-// identify verifies whose bearer it is as far as that needs no read.
-func (r *run) identify(cred auth.Credential) error {
-	r.cred = cred
-	if cred.Kind == auth.KindAPIKey {
-		return nil
-	}
-	p, err := r.Operator(r.ctx, cred)
-	if err != nil {
-		return err
-	}
-	return r.admit(p)
-}
-
-// verify verifies the caller's API key as it was read.
-func (r *run) verify(key *entity.APIKey) error {
-	p, err := auth.OfAPIKey(r.cred, key, r.Clock.Now())
-	if err != nil {
-		return err
-	}
-	return r.admit(p)
-}
-
-func (r *run) admit(p auth.Principal) error {
-	if !p.May(entity.RightCheck) {
-		return fault.New(fault.Forbidden, "the key lacks the permission %s", entity.RightCheck)
-	}
-	r.principal = p
-	return nil
 }
 
 var errNotDecided = errors.New("decide: the scope keeps changing")
