@@ -28,9 +28,9 @@ type thing struct {
 }
 
 type putThing struct {
-	Name  string    `json:"name"`
+	Name  string       `json:"name"`
 	Until instant.Time `json:"until,omitzero"`
-	Tags  []tag     `json:"tags,omitzero"`
+	Tags  []tag        `json:"tags,omitzero"`
 }
 
 type tag struct {

@@ -2,12 +2,15 @@ package httpapi_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/rbac"
 )
 
 func TestPaths(t *testing.T) {
@@ -215,6 +218,66 @@ func TestRoutesTellTheirTypes(t *testing.T) {
 			if r.Request != nil || r.Response != nil {
 				t.Errorf("%s: %v, %v", r.Name, r.Request, r.Response)
 			}
+		}
+	}
+}
+
+func TestAllErrorsOfARoute(t *testing.T) {
+	for _, r := range newEdge(t).router.Routes() {
+		all := r.AllErrors()
+		if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
+			t.Errorf("%s: not sorted, or doubles: %s", r.Name, all)
+		}
+		for code, want := range map[fault.Code]bool{
+			fault.Internal:              true,
+			fault.Busy:                  true,
+			fault.Forbidden:             r.Permission != httpapi.Public,
+			fault.BadPathSegment:        strings.Contains(r.Pattern, "{"),
+			fault.BadJSON:               r.Request != nil,
+			fault.BadCursor:             r.List,
+			fault.PreconditionFailed:    r.Versioned && r.Method != http.MethodGet,
+			fault.IdempotencyInProgress: r.Creates,
+		} {
+			if got := slices.Contains(all, code); got != want {
+				t.Errorf("%s: %s is declared: %t", r.Name, code, got)
+			}
+		}
+	}
+}
+
+func TestIDsOfParameters(t *testing.T) {
+	list := httpapi.Bind(httpapi.Route{
+		Name: "x", Method: http.MethodGet, Pattern: "/x/{role}", Permission: httpapi.Public, Success: []int{http.StatusOK},
+		Query: []httpapi.QueryParam{{Name: "actor"}, {Name: "action", Required: true}},
+	}, func(_ context.Context, c *httpapi.Call, _ httpapi.None) (httpapi.Reply[[]string], error) {
+		role, err := httpapi.ParamID(c, "role", rbac.ParseRoleID)
+		if err != nil {
+			return httpapi.Reply[[]string]{}, err
+		}
+		actor, err := httpapi.QueryID(c, "actor", rbac.ParseSubjectID)
+		return httpapi.Reply[[]string]{Body: []string{role.String(), actor.String()}}, err
+	})
+	router, err := httpapi.NewRouter(httpapi.Config{Log: slog.New(slog.DiscardHandler)}, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &edge{t: t, handler: router}
+	for query, want := range map[string]string{"action=a": `["admin",""]`, "action=a&actor=Zo%C3%AB": `["admin","Zoë"]`} {
+		if a := e.do(request{path: "/x/admin", query: query}); string(a.body) != want {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+	for _, tc := range []struct{ path, query, field string }{
+		{"/x/~Li4", "action=a", "role"},
+		{"/x/~AA", "action=a", "role"},
+		{"/x/" + strings.Repeat("r", 129), "action=a", "role"},
+		{"/x/admin", "action=a&actor=..", "actor"},
+		{"/x/admin", "action=a&actor=" + strings.Repeat("r", 257), "actor"},
+		{"/x/admin", "", "action"},
+	} {
+		p := e.do(request{path: tc.path, query: tc.query}).problem(http.StatusUnprocessableEntity, fault.Invalid)
+		if len(p.Errors) != 1 || p.Errors[0].Field != tc.field {
+			t.Errorf("%s: %+v", tc.field, p)
 		}
 	}
 }

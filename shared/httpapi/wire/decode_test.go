@@ -19,7 +19,7 @@ type check struct {
 	Scope    rbac.ScopeID `json:"scope"`
 	Explain  bool         `json:"explain,omitzero"`
 	AtLeast  *string      `json:"at_least"`
-	Expires  instant.Time    `json:"expires_at,omitzero"`
+	Expires  instant.Time `json:"expires_at,omitzero"`
 	Attempts int8         `json:"attempts,omitzero"`
 	Share    float64      `json:"share,omitzero"`
 }
