@@ -71,9 +71,16 @@ func DecodeCursor(q Query) (p Position, ok bool, err error) {
 	return p, true, nil
 }
 
-const maxUnpacked = 2 * (keys.MaxPK + 2*keys.MaxSK)
+const (
+	maxUnpacked = 2 * (keys.MaxPK + 2*keys.MaxSK)
+	// maxPlain needs no packing, which costs more than reading a page.
+	maxPlain = 512
+)
 
 func pack(plain []byte) []byte {
+	if len(plain) <= maxPlain {
+		return append([]byte{0}, plain...)
+	}
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
 	if err == nil {
