@@ -93,8 +93,8 @@ func BenchmarkOpen(b *testing.B) {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	b.ReportMetric(float64(m.HeapInuse)/(1<<20), "heap-MB")
 	b.ResetTimer()
+	b.ReportMetric(float64(m.HeapInuse)/(1<<20), "heap-MB")
 	for range b.N {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/wardenhq/warden/shared/table"
@@ -21,6 +22,7 @@ var (
 
 // appendItemKey appends the key that an item has in the file.
 func appendItemKey(b []byte, k keys.Raw) []byte {
+	b = slices.Grow(b, len(k.PK())+len(endOfPart)+len(k.SK()))
 	b = append(appendEscaped(b, k.PK()), endOfPart...)
 	return append(b, k.SK()...)
 }
