@@ -23,7 +23,7 @@ const (
 	PolicyCreated     = "policy.created"
 	PolicyUpdated     = "policy.updated"
 	PolicyDeleted     = "policy.deleted"
-	APIKeyCreated     = "api_key.created"
+	APIKeyCreated     = "api_key.created" //nolint:gosec // the name of an event, no credential
 	APIKeyRotated     = "api_key.rotated"
 	APIKeyRevoked     = "api_key.revoked"
 )

@@ -152,7 +152,7 @@ func TestDecodeRefusesWhatItDoesNotKnow(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add(newHead().Encode())
 	f.Add(newHead().Raised(role("a"), true, now).Raised(role("b"), true, now).Encode())
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Fuzz(func(_ *testing.T, b []byte) {
 		h, err := head.Decode(&table.Item{Blob: b})
 		if err != nil {
 			return

@@ -51,19 +51,29 @@ type ID[K kind] struct {
 	s string
 }
 
-// The kinds of ids. Each is compared byte for byte.
 type (
-	OrgID        = ID[orgKind]
-	ScopeID      = ID[scopeKind]
-	SubjectID    = ID[subjectKind]
+	// OrgID names an org.
+	OrgID = ID[orgKind]
+	// ScopeID names a scope; unique over all orgs.
+	ScopeID = ID[scopeKind]
+	// SubjectID names who asks: a user, a service.
+	SubjectID = ID[subjectKind]
+	// PermissionID names a permission of a scope.
 	PermissionID = ID[permissionKind]
-	RoleID       = ID[roleKind]
-	ResourceID   = ID[resourceKind] // a permission's or question's resource; `*` is an ordinary id here
-	ActionID     = ID[actionKind]   // a permission's or question's action
-	MappingID    = ID[mappingKind]
+	// RoleID names a role of a scope.
+	RoleID = ID[roleKind]
+	// ResourceID names a permission's or question's resource; `*` is an ordinary id here.
+	ResourceID = ID[resourceKind]
+	// ActionID names a permission's or question's action.
+	ActionID = ID[actionKind]
+	// MappingID names a group mapping of an org.
+	MappingID = ID[mappingKind]
+	// ConstraintID names a separation-of-duties constraint of a scope.
 	ConstraintID = ID[constraintKind]
-	ApprovalID   = ID[approvalKind]
-	APIKeyID     = ID[apiKeyKind]
+	// ApprovalID names an approval request of a scope.
+	ApprovalID = ID[approvalKind]
+	// APIKeyID names an API key of an org.
+	APIKeyID = ID[apiKeyKind]
 )
 
 // Wildcard is the whole resource or action of a permission that matches every name.
@@ -119,18 +129,38 @@ func refuseRunes(s string) string {
 	return ""
 }
 
-// The parsers of each kind: ParseID for callers outside this package, which can't name a kind.
-func ParseOrgID(s string) (OrgID, error)               { return ParseID[orgKind](s) }
-func ParseScopeID(s string) (ScopeID, error)           { return ParseID[scopeKind](s) }
-func ParseSubjectID(s string) (SubjectID, error)       { return ParseID[subjectKind](s) }
+// ParseOrgID is ParseID of that kind.
+func ParseOrgID(s string) (OrgID, error) { return ParseID[orgKind](s) }
+
+// ParseScopeID is ParseID of that kind.
+func ParseScopeID(s string) (ScopeID, error) { return ParseID[scopeKind](s) }
+
+// ParseSubjectID is ParseID of that kind.
+func ParseSubjectID(s string) (SubjectID, error) { return ParseID[subjectKind](s) }
+
+// ParsePermissionID is ParseID of that kind.
 func ParsePermissionID(s string) (PermissionID, error) { return ParseID[permissionKind](s) }
-func ParseRoleID(s string) (RoleID, error)             { return ParseID[roleKind](s) }
-func ParseResourceID(s string) (ResourceID, error)     { return ParseID[resourceKind](s) }
-func ParseActionID(s string) (ActionID, error)         { return ParseID[actionKind](s) }
-func ParseMappingID(s string) (MappingID, error)       { return ParseID[mappingKind](s) }
+
+// ParseRoleID is ParseID of that kind.
+func ParseRoleID(s string) (RoleID, error) { return ParseID[roleKind](s) }
+
+// ParseResourceID is ParseID of that kind.
+func ParseResourceID(s string) (ResourceID, error) { return ParseID[resourceKind](s) }
+
+// ParseActionID is ParseID of that kind.
+func ParseActionID(s string) (ActionID, error) { return ParseID[actionKind](s) }
+
+// ParseMappingID is ParseID of that kind.
+func ParseMappingID(s string) (MappingID, error) { return ParseID[mappingKind](s) }
+
+// ParseConstraintID is ParseID of that kind.
 func ParseConstraintID(s string) (ConstraintID, error) { return ParseID[constraintKind](s) }
-func ParseApprovalID(s string) (ApprovalID, error)     { return ParseID[approvalKind](s) }
-func ParseAPIKeyID(s string) (APIKeyID, error)         { return ParseID[apiKeyKind](s) }
+
+// ParseApprovalID is ParseID of that kind.
+func ParseApprovalID(s string) (ApprovalID, error) { return ParseID[approvalKind](s) }
+
+// ParseAPIKeyID is ParseID of that kind.
+func ParseAPIKeyID(s string) (APIKeyID, error) { return ParseID[apiKeyKind](s) }
 
 // Must returns the value of a parser's answer for texts that are known to be
 // good, and panics on an error.

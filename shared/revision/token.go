@@ -14,7 +14,7 @@ import (
 	"github.com/wardenhq/warden/shared/rbac"
 )
 
-// ErrMalformed: no token, or a damaged one.
+// ErrMalformed is the error of a text that is no token, or a damaged one.
 var ErrMalformed = errors.New("revision: malformed token")
 
 // Token is what a write proved. A zero Subject: it was no policy write.

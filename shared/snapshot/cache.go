@@ -26,6 +26,12 @@ type cached struct {
 	definitions map[rbac.DefinitionID]definition
 }
 
+// entryOf is the entry of an element of the list, which holds nothing else.
+func entryOf(el *list.Element) *cached {
+	e, _ := el.Value.(*cached)
+	return e
+}
+
 // definition is what was read under one id: one of the three, or none when absent.
 type definition struct {
 	permission *rbac.Permission
@@ -71,7 +77,7 @@ func (c *Cache) likely(scope rbac.ScopeID, ids []rbac.DefinitionID) []rbac.Defin
 	}
 	var missing []rbac.DefinitionID
 	for _, id := range ids {
-		if _, ok := el.Value.(*cached).definitions[id]; !ok {
+		if _, ok := entryOf(el).definitions[id]; !ok {
 			missing = append(missing, id)
 		}
 	}
@@ -85,7 +91,7 @@ func (c *Cache) add(scope rbac.ScopeID, h *head.Head, ids []rbac.DefinitionID, g
 	e := c.at(scope, h)
 	if e == nil {
 		if el := c.scopes[scope]; el != nil {
-			if el.Value.(*cached).incarnation == h.Incarnation {
+			if entryOf(el).incarnation == h.Incarnation {
 				return // an older revision than what is kept
 			}
 			c.drop(el)
@@ -111,7 +117,7 @@ func (c *Cache) at(scope rbac.ScopeID, h *head.Head) *cached {
 	if el == nil {
 		return nil
 	}
-	e := el.Value.(*cached)
+	e := entryOf(el)
 	if e.incarnation != h.Incarnation || e.revision > h.Revision {
 		return nil
 	}
@@ -133,7 +139,8 @@ func (c *Cache) at(scope rbac.ScopeID, h *head.Head) *cached {
 }
 
 func (c *Cache) drop(el *list.Element) {
-	e := c.recent.Remove(el).(*cached)
+	e := entryOf(el)
+	c.recent.Remove(el)
 	delete(c.scopes, e.scope)
 	c.size -= len(e.definitions)
 }

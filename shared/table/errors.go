@@ -43,7 +43,7 @@ type Reason struct {
 	Found  *Item // what stood there, for failed conditions; nil: nothing
 }
 
-// CanceledError: at least one condition did not hold; nothing was written.
+// CanceledError says that at least one condition did not hold; nothing was written.
 type CanceledError struct {
 	Reasons []Reason // one an operation, in order
 }

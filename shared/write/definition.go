@@ -120,13 +120,12 @@ func (d definition) plan(req *Request, s snapshot.State, c change) (*plan, error
 	var it *table.Item
 	var err error
 	verb := "updated"
-	switch {
-	case c.content == nil:
+	if c.content == nil {
 		verb = "deleted"
 		state.Deleted = true
 		c.count(&next, -1)
 		it, err = req.tombstone(d, old, state)
-	default:
+	} else {
 		if !was {
 			verb = "created"
 			c.count(&next, 1)

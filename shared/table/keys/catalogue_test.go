@@ -20,7 +20,6 @@ var (
 	subject    = rbac.Must(rbac.ParseSubjectID("u#%"))
 	permission = rbac.Must(rbac.ParsePermissionID("p#%"))
 	role       = rbac.Must(rbac.ParseRoleID("r#%"))
-	mapping    = rbac.Must(rbac.ParseMappingID("m#%"))
 	apiKey     = rbac.Must(rbac.ParseAPIKeyID("k#%"))
 	at         = time.Date(2026, 11, 30, 1, 2, 3, 4, time.UTC)
 )

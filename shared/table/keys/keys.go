@@ -33,7 +33,7 @@ func OrgsByName() Range[entity.Org] { return Range[entity.Org]{index: GSI1, pk: 
 // UniqueKind is a class of globally unique values.
 type UniqueKind string
 
-// The classes of globally unique values. Org and scope ids need none: their
+// UniqueOrgName is the class of org names. Org and scope ids need none: their
 // own items' keys are unique.
 const UniqueOrgName UniqueKind = "ORG_NAME"
 
