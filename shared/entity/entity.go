@@ -163,10 +163,10 @@ type Event struct{}
 
 // Idempotency remembers the answer to a POST for 24 hours.
 type Idempotency struct {
-	BodyHash []byte    `json:"body_hash"`
-	Started  time.Time `json:"started"`
-	Status   int       `json:"status,omitzero"` // 0: in progress
-	Header   []byte    `json:"header,omitempty"`
-	Answer   []byte    `json:"answer,omitempty"`
-	Sealed   bool      `json:"sealed,omitzero"` // Answer is encrypted under a key only the caller can derive
+	Asked   []byte    `json:"asked"`   // digest of the request
+	Holder  string    `json:"holder"`  // the event id of the request that claimed the key last
+	Started time.Time `json:"started"` // when it did
+	Done    bool      `json:"done,omitzero"`
+	Answer  []byte    `json:"answer,omitempty"`
+	Sealed  bool      `json:"sealed,omitzero"` // Answer is encrypted under a key only the caller can derive
 }

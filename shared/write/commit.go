@@ -16,8 +16,6 @@ import (
 	"github.com/wardenhq/warden/shared/clock"
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/fault"
-	"github.com/wardenhq/warden/shared/instant"
-	"github.com/wardenhq/warden/shared/rbac"
 	"github.com/wardenhq/warden/shared/retry"
 	"github.com/wardenhq/warden/shared/snapshot"
 	"github.com/wardenhq/warden/shared/table"
@@ -26,9 +24,6 @@ import (
 
 // plans is how often a change is planned anew because what it read had changed.
 const plans = 6
-
-// eventLife is how long an event item stays in the outbox.
-const eventLife = 14 * 24 * time.Hour
 
 // Writer writes.
 type Writer struct {
@@ -54,9 +49,8 @@ type Request struct {
 	Origin
 	Time    time.Time
 	EventID string
-	// Also adds operations that belong to the answer into the same transaction:
-	// the record of an Idempotency-Key. May be nil.
-	Also func(Outcome) ([]table.Op, error)
+
+	once *Once // the Idempotency-Key it was sent with; nil: none
 }
 
 // NewRequest fixes a request's event.
@@ -114,8 +108,14 @@ func (w *Writer) commit(ctx context.Context, req *Request, make func(context.Con
 			return own.outcome, nil
 		}
 		for i, r := range canceled.Reasons {
-			if e := p.refused[ops[i].Key]; r.Failed && e != nil {
+			if !r.Failed {
+				continue
+			}
+			if e := p.refused[ops[i].Key]; e != nil {
 				return Outcome{}, e
+			}
+			if req.once != nil && ops[i].Key == req.once.key {
+				return Outcome{}, errInProgress // another request took the key over
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (w *Writer) transact(ctx context.Context, tx table.Tx) error {
 	}
 }
 
-// complete adds the event item and what the request wants besides.
+// complete adds the event item and the answer to the request's Idempotency-Key.
 func (w *Writer) complete(req *Request, p *plan, attempt int) (ops []table.Op, event keys.Raw, err error) {
 	ops = p.ops
 	it, err := req.eventItem(p.event, attempt)
@@ -156,64 +156,14 @@ func (w *Writer) complete(req *Request, p *plan, attempt int) (ops []table.Op, e
 		return nil, keys.Raw{}, err
 	}
 	ops = append(ops, table.Put(it, table.Absent()))
-	if req.Also != nil {
-		more, err := req.Also(p.outcome)
+	if req.once != nil {
+		answered, err := req.once.answered(p.outcome)
 		if err != nil {
 			return nil, keys.Raw{}, err
 		}
-		ops = append(ops, more...)
+		ops = append(ops, answered)
 	}
 	return ops, it.Key, nil
-}
-
-// outbox is an event item's Body.
-type outbox struct {
-	Event   events.Event `json:"event"`
-	Attempt int          `json:"attempt"` // which of the request's plans was committed
-}
-
-func (req *Request) eventItem(e *events.Event, attempt int) (*table.Item, error) {
-	e.ID, e.Time = req.EventID, instant.At(req.Time).String()
-	e.Actor, e.OnBehalfOf, e.RequestID, e.SourceIP = req.Actor, req.OnBehalfOf, req.RequestID, req.SourceIP
-	body, err := json.Marshal(outbox{Event: *e, Attempt: attempt})
-	if err != nil {
-		return nil, fmt.Errorf("write: event: %w", err)
-	}
-	org, err := rbac.ParseOrgID(e.Org)
-	if err != nil {
-		return nil, fmt.Errorf("write: event: %w", err)
-	}
-	key := keys.OrgEvent(org, req.Time, req.EventID).Raw()
-	if e.Scope != nil {
-		scope, err := rbac.ParseScopeID(*e.Scope)
-		if err != nil {
-			return nil, fmt.Errorf("write: event: %w", err)
-		}
-		key = keys.ScopeEvent(scope, 0, req.Time, req.EventID).Raw()
-	}
-	it := req.item(key, "Event", 1, nil)
-	it.Body, it.LastEvent = body, ""
-	it.TTL = req.Time.Add(eventLife).Unix()
-	return it, nil
-}
-
-// ownSuccess is the plan that an earlier try committed, its answer lost; nil
-// when the event item was not there.
-func ownSuccess(canceled *table.CanceledError, ops []table.Op, event keys.Raw, tried []*plan) (*plan, error) {
-	for i, r := range canceled.Reasons {
-		if ops[i].Key != event || !r.Failed || r.Found == nil {
-			continue
-		}
-		var o outbox
-		if err := json.Unmarshal(r.Found.Body, &o); err != nil {
-			return nil, fmt.Errorf("write: event %s: %w", event, err)
-		}
-		if o.Attempt < 0 || o.Attempt >= len(tried) {
-			return nil, fmt.Errorf("write: event %s is of another request", event)
-		}
-		return tried[o.Attempt], nil
-	}
-	return nil, nil
 }
 
 // item makes an item that this request writes. old is what stands there, nil
@@ -239,13 +189,4 @@ func (req *Request) body(key keys.Raw, kind string, version uint64, old *table.I
 	}
 	it.Body = b
 	return it, nil
-}
-
-// shown is a resource in an event's before or after; nil stays null.
-func shown(resource any) ([]byte, error) {
-	b, err := json.Marshal(resource)
-	if err != nil {
-		return nil, fmt.Errorf("write: event: %w", err)
-	}
-	return b, nil
 }

@@ -112,7 +112,7 @@ func (p Provision) items(req *Request) (ops []table.Op, made Provisioned, err er
 	role := entity.Role{Role: rbac.Role{
 		ID: rbac.Must(rbac.ParseRoleID(adminRole)), State: rbac.State{Incarnation: 1, Revision: 1},
 		Permissions: []rbac.PermissionRef{{ID: perm.ID, Incarnation: 1}}, Inherits: []rbac.RoleRef{},
-	}, Name: "Administrator"}
+	}, Name: "Administrator", RequiredApprovals: 1}
 	h := head.Head{Org: p.Org, Incarnation: incarnation, Revision: 1, Last: rbac.OfRole(role.ID), Permissions: 1, Roles: 1, Version: 1}
 	defs := new(rbac.Definitions)
 	defs.PutPermission(perm.ID, &perm.Permission)

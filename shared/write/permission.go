@@ -50,11 +50,11 @@ func (w *Writer) DeletePermission(ctx context.Context, req *Request, s Scope, id
 		if err != nil {
 			return change{}, err
 		}
-		if err := pre.test(exists, table.VersionOf(it)); err != nil {
-			return change{}, err
-		}
 		if !exists {
 			return change{}, fault.New(fault.NotFound, "no such permission")
+		}
+		if err := pre.test(exists, it.Version); err != nil {
+			return change{}, err
 		}
 		if err := w.settled(ctx, s.ID, st.Head); err != nil {
 			return change{}, err

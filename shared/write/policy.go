@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"time"
 
@@ -39,10 +40,13 @@ func (w *Writer) PutPolicy(ctx context.Context, req *Request, s Scope, u rbac.Su
 // DeletePolicy takes a subject's direct assignments away, and its policy with
 // them unless it has assignments from other sources.
 func (w *Writer) DeletePolicy(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, pre Precondition) (Outcome, error) {
-	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, pre: pre, wish: func(held held) (wish, error) {
-		if !held.exists {
-			return wish{}, ErrNoPolicy
+	there := func(exists bool, version uint64) error {
+		if !exists {
+			return ErrNoPolicy
 		}
+		return pre.test(exists, version)
+	}
+	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, pre: there, wish: func(held held) (wish, error) {
 		keep := held.other()
 		return wish{keep: keep, delete: len(keep) == 0}, nil
 	}})
@@ -53,7 +57,7 @@ func (w *Writer) DeletePolicy(ctx context.Context, req *Request, s Scope, u rbac
 func (w *Writer) AssignRole(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, g Grant) (Outcome, error) {
 	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, roles: []Grant{g}, wish: func(held held) (wish, error) {
 		rest := held.without(g.Role)
-		return wish{direct: []Grant{g}, keep: rest, replaces: len(rest) < len(held.assignments)}, nil
+		return wish{direct: []Grant{g}, one: true, keep: rest, replaces: len(rest) < len(held.assignments)}, nil
 	}})
 }
 
@@ -106,6 +110,7 @@ type wish struct {
 	direct []Grant // to be assigned anew, to the incarnation that lives
 	keep   []rbac.Assignment
 	delete bool
+	one    bool // the request names one role, and no list
 	// replaces says that the one direct assignment stood there before.
 	replaces bool
 }
@@ -194,6 +199,14 @@ func (p policyWrite) attempt(s snapshot.State) (at attempt, missing []rbac.Defin
 	return at, at.resolution.Missing, nil
 }
 
+// field is where the request names the i-th direct role.
+func (w wish) field(i int) string {
+	if w.one {
+		return "role"
+	}
+	return fmt.Sprintf("roles[%d].role", i)
+}
+
 // resolve makes the assignments of a wish; roles must live.
 func (w wish) resolve(defs *rbac.Definitions) (after []rbac.Assignment, missing []rbac.DefinitionID, err error) {
 	after = w.keep[:len(w.keep):len(w.keep)]
@@ -204,7 +217,7 @@ func (w wish) resolve(defs *rbac.Definitions) (after []rbac.Assignment, missing 
 		case !known:
 			missing = append(missing, rbac.OfRole(g.Role))
 		case r == nil || r.Deleted:
-			unknown.Fields = append(unknown.Fields, unknownField("roles", i, "role", g.Role.String()))
+			unknown.Fields = append(unknown.Fields, noSuch(w.field(i), "role", g.Role.String()))
 		default:
 			after = append(after, rbac.Assignment{
 				Role: rbac.RoleRef{ID: g.Role, Incarnation: r.Incarnation}, Source: rbac.Direct(), Expiry: g.Expiry,
@@ -218,7 +231,7 @@ func (w wish) resolve(defs *rbac.Definitions) (after []rbac.Assignment, missing 
 		return nil, nil, unknown
 	}
 	if len(after) > rbac.MaxRolesPerPolicy {
-		return nil, nil, limit("roles a policy", rbac.MaxRolesPerPolicy)
+		return nil, nil, fault.InField(fault.LimitExceeded, "roles", "roles a policy: at most %d", rbac.MaxRolesPerPolicy)
 	}
 	sortAssignments(after)
 	return after, nil, nil

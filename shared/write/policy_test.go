@@ -107,7 +107,7 @@ func TestVersionsNeverRestart(t *testing.T) {
 func TestPolicyRefusals(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.putPolicy("u", "admin", "ghost")
-	refusedAs(t, err, fault.UnknownReference, `roles[1]: no such role: "ghost"`)
+	refusedAs(t, err, fault.UnknownReference, `roles[1].role: no such role: "ghost"`)
 	_, err = w.writer.DeletePolicy(w.ctx, w.request(), w.scope, subject("u"), nil)
 	refusedAs(t, err, fault.NotFound)
 	_, err = w.writer.RevokeRole(w.ctx, w.request(), w.scope, subject("u"), role("admin").ID)

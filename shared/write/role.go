@@ -110,7 +110,7 @@ func (r Role) resolve(defs *rbac.Definitions, state rbac.State) (entity.Role, er
 			e.Permissions[i] = rbac.PermissionRef{ID: id, Incarnation: p.Incarnation}
 			continue
 		}
-		unknown.Fields = append(unknown.Fields, unknownField("permissions", i, "permission", id.String()))
+		unknown.Fields = append(unknown.Fields, noSuch(element("permissions", i), "permission", id.String()))
 	}
 	for i, id := range r.Inherits {
 		if p, _ := defs.Role(id); p != nil && !p.Deleted {
@@ -120,7 +120,7 @@ func (r Role) resolve(defs *rbac.Definitions, state rbac.State) (entity.Role, er
 		if id == r.ID {
 			return e, inheritanceFault(&rbac.RoleCycleError{Path: []rbac.RoleID{id, id}})
 		}
-		unknown.Fields = append(unknown.Fields, unknownField("inherits", i, "role", id.String()))
+		unknown.Fields = append(unknown.Fields, noSuch(element("inherits", i), "role", id.String()))
 	}
 	if len(unknown.Fields) > 0 {
 		return e, unknown
@@ -148,11 +148,11 @@ func (w *Writer) DeleteRole(ctx context.Context, req *Request, s Scope, id rbac.
 		if err != nil {
 			return change{}, err
 		}
-		if err := pre.test(exists, table.VersionOf(it)); err != nil {
-			return change{}, err
-		}
 		if !exists {
 			return change{}, fault.New(fault.NotFound, "no such role")
+		}
+		if err := pre.test(exists, it.Version); err != nil {
+			return change{}, err
 		}
 		if err := w.settled(ctx, s.ID, st.Head); err != nil {
 			return change{}, err
@@ -240,6 +240,9 @@ func inheritanceFault(err error) error {
 	return err
 }
 
-func unknownField(field string, i int, kind, id string) fault.Field {
-	return fault.Field{Field: fmt.Sprintf("%s[%d]", field, i), Message: fmt.Sprintf("no such %s: %q", kind, id)}
+// noSuch says that a field names what does not exist.
+func noSuch(field, kind, id string) fault.Field {
+	return fault.Field{Field: field, Message: fmt.Sprintf("no such %s: %q", kind, id)}
 }
+
+func element(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }

@@ -149,7 +149,7 @@ func (w *Writer) DeleteScope(ctx context.Context, req *Request, s Scope, pre Pre
 		}
 		e, err := updated(events.ScopeDeleted, s.Org, &s.ID, scopeTarget(s.ID), it, nil, showScope)
 		return &plan{
-			outcome: Outcome{Revision: revision.OfDefinition(s.ID, h.Revision).String()},
+			outcome: Outcome{Revision: revision.OfDefinition(s.ID, h.Revision+1).String()},
 			ops:     []table.Op{orgPut, table.Put(after, table.VersionIs(it.Version)), headDeleted(req, s.ID, h)},
 			event:   e,
 		}, err
@@ -185,10 +185,12 @@ func (w *Writer) emptyScope(ctx context.Context, s Scope, h *head.Head) error {
 }
 
 // headDeleted marks HEAD, conditioned on the version that was read: no
-// definition write passes it.
+// definition write passes it. It raises the revision, so that whoever demands
+// the deletion's revision is not answered from a HEAD of before.
 func headDeleted(req *Request, s rbac.ScopeID, h *head.Head) table.Op {
 	next := *h
 	next.Deleted = true
+	next.Revision++
 	next.Version++
 	it := req.item(keys.Head(s).Raw(), "Head", next.Version, nil)
 	it.Blob = next.Encode()
