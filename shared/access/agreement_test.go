@@ -67,60 +67,60 @@ func TestCorpus(t *testing.T) {
 
 // TestThreeWayAgreement holds the live resolver, the document matched in place
 // and the naive reference to the same answers.
-func TestThreeWayAgreement(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := rbactest.DrawWorld(t)
-		res := w.Resolve(rbactest.Subject)
-		_, view := encode(t, res)
-		for range 10 {
-			q, now := rbactest.DrawQuestion(t), rbactest.DrawInstant(t)
-			live := res.Explain(q, now)
-			stored, err := view.Explain(q, now)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(live, stored, exact...); diff != "" {
-				t.Fatalf("(%s, %s) at %s: the document disagrees with the resolver (-live +document)\n%s", q.Resource, q.Action, now, diff)
-			}
-			if reason, err := view.Decide(q, now); err != nil || reason != live.Reason {
-				t.Fatalf("(%s, %s) at %s: Decide says %q, %v; Explain %q", q.Resource, q.Action, now, reason, err, live.Reason)
-			}
-			if err := w.CheckDecision(rbactest.Subject, q, now, stored); err != nil {
-				t.Fatalf("(%s, %s) at %s: %v", q.Resource, q.Action, now, err)
-			}
-			if view.InForce(now) != rbac.InForce(res.Assignments, now) {
-				t.Fatalf("at %s: the document says in force: %v", now, view.InForce(now))
-			}
-		}
-	})
-}
+func TestThreeWayAgreement(t *testing.T) { rapid.Check(t, checkAgreement) }
 
-// TestRoundTrip holds what a document gives back to what went in.
-func TestRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := rbactest.DrawWorld(t)
-		res := w.Resolve(rbactest.Subject)
-		doc, view := encode(t, res)
-		assignments, err := view.Assignments()
+func checkAgreement(t *rapid.T) {
+	w := rbactest.DrawWorld(t)
+	res := w.Resolve(rbactest.Subject)
+	_, view := encode(t, res)
+	for range 10 {
+		q, now := w.DrawQuestion(t), rbactest.DrawInstant(t)
+		live := res.Explain(q, now)
+		stored, err := view.Explain(q, now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(w.Held[rbactest.Subject], assignments, exact...); diff != "" {
-			t.Fatalf("assignments (-want +got)\n%s", diff)
+		if diff := cmp.Diff(live, stored, exact...); diff != "" {
+			t.Fatalf("(%s, %s) at %s: the document disagrees with the resolver (-live +document)\n%s", q.Resource, q.Action, now, diff)
 		}
-		if !view.Of(header.Org, header.Incarnation) || view.Incarnation() != header.Incarnation || view.Revision() != header.Revision {
-			t.Fatal("the header is another one")
+		if reason, err := view.Decide(q, now); err != nil || reason != live.Reason {
+			t.Fatalf("(%s, %s) at %s: Decide says %q, %v; Explain %q", q.Resource, q.Action, now, reason, err, live.Reason)
 		}
-		for _, d := range drawnNames(w) {
-			if got, want := view.Names(d.Hash()), slices.Contains(res.Names, d); got != want {
-				t.Fatalf("names %s: %v, want %v", d, got, want)
-			}
+		if err := w.CheckDecision(rbactest.Subject, q, now, stored); err != nil {
+			t.Fatalf("(%s, %s) at %s: %v", q.Resource, q.Action, now, err)
 		}
-		w.Held[rbactest.Subject] = assignments
-		if again, _ := encode(t, w.Resolve(rbactest.Subject)); !bytes.Equal(doc, again) {
-			t.Fatal("the same content gives other bytes")
+		if view.InForce(now) != rbac.InForce(res.Assignments, now) {
+			t.Fatalf("at %s: the document says in force: %v", now, view.InForce(now))
 		}
-	})
+	}
+}
+
+// TestRoundTrip holds what a document gives back to what went in.
+func TestRoundTrip(t *testing.T) { rapid.Check(t, checkRoundTrip) }
+
+func checkRoundTrip(t *rapid.T) {
+	w := rbactest.DrawWorld(t)
+	res := w.Resolve(rbactest.Subject)
+	doc, view := encode(t, res)
+	assignments, err := view.Assignments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(w.Held[rbactest.Subject], assignments, exact...); diff != "" {
+		t.Fatalf("assignments (-want +got)\n%s", diff)
+	}
+	if !view.Of(header.Org, header.Incarnation) || view.Incarnation() != header.Incarnation || view.Revision() != header.Revision {
+		t.Fatal("the header is another one")
+	}
+	for _, d := range drawnNames(w) {
+		if got, want := view.Names(d.Hash()), slices.Contains(res.Names, d); got != want {
+			t.Fatalf("names %s: %v, want %v", d, got, want)
+		}
+	}
+	w.Held[rbactest.Subject] = assignments
+	if again, _ := encode(t, w.Resolve(rbactest.Subject)); !bytes.Equal(doc, again) {
+		t.Fatal("the same content gives other bytes")
+	}
 }
 
 // drawnNames are the names of all that is in a world.

@@ -53,7 +53,7 @@ func TestDecisionsAgreeWithReference(t *testing.T) {
 		w := rbactest.DrawWorld(t)
 		res := w.Resolve(rbactest.Subject)
 		for range 10 {
-			q, now := rbactest.DrawQuestion(t), rbactest.DrawInstant(t)
+			q, now := w.DrawQuestion(t), rbactest.DrawInstant(t)
 			got := res.Explain(q, now)
 			if err := w.CheckDecision(rbactest.Subject, q, now, got); err != nil {
 				t.Fatalf("(%s, %s) at %s: %v", q.Resource, q.Action, now, err)

@@ -27,6 +27,7 @@ func TestCheckInheritanceNamesTheCycle(t *testing.T) {
 		inheriting("a"), inheriting("b", "a"), inheriting("c", "b"), inheriting("long", "c"),
 		inheriting("short", "a"), inheriting("both", "long", "short"),
 	)
+	defs.PutRole(roleRef("absent").ID, nil)
 	for _, c := range []struct {
 		role     string
 		inherits []string
@@ -34,6 +35,7 @@ func TestCheckInheritanceNamesTheCycle(t *testing.T) {
 	}{
 		{"a", []string{"a"}, "a > a"},
 		{"new", []string{"new"}, "new > new"},
+		{"absent", []string{"absent"}, "absent > absent"},
 		{"a", []string{"b"}, "a > b > a"},
 		{"a", []string{"c"}, "a > c > b > a"},
 		{"a", []string{"both"}, "a > both > short > a"},

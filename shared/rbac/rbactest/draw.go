@@ -75,7 +75,8 @@ func (w *World) hasPermission(id rbac.PermissionID) bool {
 }
 
 func drawIDs(t *rapid.T, label string) []string {
-	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, 8, rapid.ID[string]).Draw(t, label)
+	n := rapid.IntRange(0, 8).Draw(t, label+"s")
+	return rapid.Permutation(names).Draw(t, label)[:n]
 }
 
 func drawState(t *rapid.T) rbac.State {
@@ -94,7 +95,7 @@ func drawn(t *rapid.T, stands rbac.Incarnation) rbac.Incarnation {
 }
 
 func drawRefs[R comparable](t *rapid.T, label string, one func(*rapid.T) R) []R {
-	return rapid.SliceOfNDistinct(rapid.Custom(one), 0, 4, rapid.ID[R]).Draw(t, label)
+	return rapid.SliceOfNDistinct(rapid.Custom(one), 0, 5, rapid.ID[R]).Draw(t, label)
 }
 
 func (w *World) drawPermission(t *rapid.T) rbac.PermissionRef {
@@ -150,10 +151,22 @@ func DrawInstant(t *rapid.T) time.Time {
 
 var lateNow = time.Date(2999, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// DrawQuestion draws a question: of the names that worlds are made of.
-func DrawQuestion(t *rapid.T) rbac.Question {
-	return rbac.Question{
+// DrawQuestion draws a question: mostly one that a permission of the world speaks
+// about, else of the names that worlds are made of.
+func (w *World) DrawQuestion(t *rapid.T) rbac.Question {
+	q := rbac.Question{
 		Resource: rbac.Must(rbac.ParseResourceID(drawName(t, "asked resource"))),
 		Action:   rbac.Must(rbac.ParseActionID(drawName(t, "asked action"))),
 	}
+	if len(w.Permissions) == 0 || rapid.IntRange(0, 5).Draw(t, "of any name") == 0 {
+		return q
+	}
+	p := rapid.SampledFrom(w.Permissions).Draw(t, "asked permission")
+	if p.Resource.String() != rbac.Wildcard {
+		q.Resource = p.Resource
+	}
+	if p.Action.String() != rbac.Wildcard {
+		q.Action = p.Action
+	}
+	return q
 }
