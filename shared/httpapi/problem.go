@@ -108,17 +108,17 @@ func WriteProblem(w http.ResponseWriter, requestID string, cost table.Cost, err 
 	status := Status(f.Code)
 	h := w.Header()
 	SetCommonHeaders(h, requestID, cost)
-	switch f.Code {
-	case fault.Unauthenticated:
+	if f.Code == fault.Unauthenticated {
 		h.Set("WWW-Authenticate", "Bearer")
-	case fault.Busy, fault.TooManyRequests:
+	}
+	if f.Code == fault.Busy || f.Code == fault.TooManyRequests {
 		h.Set("Retry-After", retryAfter(f.RetryAfter))
 	}
 	body := problem(f, status, requestID)
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone away is no failure
+	_, _ = w.Write(body) //nolint:gosec // JSON that nosniff keeps JSON; and a caller that has gone away is no failure
 	return status
 }
 

@@ -38,7 +38,11 @@ func codes(t *testing.T) []fault.Code {
 			return true
 		}
 		for _, v := range spec.Values {
-			text, err := strconv.Unquote(v.(*ast.BasicLit).Value)
+			literal, ok := v.(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%v: a code is no literal", spec.Names)
+			}
+			text, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,8 +178,8 @@ func TestFailuresOfHandlers(t *testing.T) {
 	}
 	func() {
 		defer func() {
-			if p := recover(); p != http.ErrAbortHandler {
-				t.Errorf("recovered %v", p)
+			if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+				t.Errorf("recovered %v", err)
 			}
 		}()
 		e.do(request{path: "/fail/abort"})

@@ -179,8 +179,9 @@ func isLeaf(t reflect.Type) bool {
 		return false
 	case reflect.Slice:
 		return t.Elem().Kind() == reflect.Uint8 // bytes are a string in JSON
+	default:
+		return true
 	}
-	return true
 }
 
 // want says what JSON a type wants, as the end of a sentence.
@@ -207,6 +208,7 @@ func want(t reflect.Type) string {
 		return fmt.Sprintf("a whole number from 0 to %d", ^uint64(0)>>(64-t.Bits()))
 	case reflect.Float32, reflect.Float64:
 		return "a number"
+	default:
+		return "a JSON value"
 	}
-	return "a JSON value"
 }
