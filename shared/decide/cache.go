@@ -13,11 +13,15 @@ import (
 // tells when its read began. Safe for concurrent use.
 type Cache struct {
 	seed   maphash.Seed
-	shards [cacheShards]cacheShard
+	shards []cacheShard
 	limit  int // bytes a shard
 }
 
-const cacheShards = 16
+// A cache has a shard for each so many bytes, and no more shards than that.
+const (
+	shardBytes = 4 << 20
+	maxShards  = 16
+)
 
 // entryBytes is about what an entry costs besides what it holds.
 const entryBytes = 400
@@ -41,7 +45,8 @@ func (e entry) young(now time.Time) bool { return now.Sub(e.begun) <= MaxAge }
 
 // NewCache makes a cache of about that many bytes.
 func NewCache(bytes int) *Cache {
-	c := &Cache{seed: maphash.MakeSeed(), limit: bytes / cacheShards}
+	n := min(max(1, bytes/shardBytes), maxShards)
+	c := &Cache{seed: maphash.MakeSeed(), shards: make([]cacheShard, n), limit: bytes / n}
 	for i := range c.shards {
 		c.shards[i].entries = make(map[keys.Raw]entry)
 	}
@@ -49,7 +54,7 @@ func NewCache(bytes int) *Cache {
 }
 
 func (c *Cache) shard(k keys.Raw) *cacheShard {
-	return &c.shards[maphash.String(c.seed, k.PK())%cacheShards]
+	return &c.shards[maphash.String(c.seed, k.PK())%uint64(len(c.shards))]
 }
 
 func (c *Cache) get(k keys.Raw) (entry, bool) {

@@ -25,9 +25,6 @@ func (c *Checker) caller(cred auth.Credential) caller {
 	return caller{cred: cred}
 }
 
-// givenID names the operator key that was given for this run.
-const givenID = "given"
-
 // verify says who the caller is by what was found under its key, and that it may ask.
 func (c *Checker) verify(who *caller, found any) (p auth.Principal, err error) {
 	switch k := found.(type) {
@@ -36,7 +33,7 @@ func (c *Checker) verify(who *caller, found any) (p auth.Principal, err error) {
 	case *entity.OperatorKey:
 		p, err = auth.OfOperator(who.cred, k.ID.String(), k.Hash)
 	default:
-		p, err = auth.OfOperator(who.cred, givenID, c.GivenKey)
+		p, err = auth.OfOperator(who.cred, auth.GivenOperator, c.GivenKey)
 	}
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"crypto/rand"
+	"encoding/base32"
 	"net"
 	"net/http"
 	"strings"
@@ -28,8 +29,13 @@ func RequestID(r *http.Request) string {
 	if id := header(r, HeaderRequestID); sane(id) {
 		return id
 	}
-	return "req_" + strings.ToLower(rand.Text())
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	var text [4 + 26]byte
+	return string(requestIDText.AppendEncode(append(text[:0], "req_"...), random[:]))
 }
+
+var requestIDText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
 func sane(id string) bool {
 	for i := range len(id) {

@@ -3,7 +3,6 @@ package table
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -25,10 +24,12 @@ func (c Cost) Add(o Cost) Cost { return Cost{c.Ops + o.Ops, c.RRU + o.RRU, c.WRU
 
 // String is the X-Warden-Cost header's form.
 func (c Cost) String() string {
-	return fmt.Sprintf("ops=%d; rru=%s; wru=%s", c.Ops, units(c.RRU), units(c.WRU))
+	var text [64]byte
+	b := strconv.AppendInt(append(text[:0], "ops="...), int64(c.Ops), 10)
+	b = strconv.AppendFloat(append(b, "; rru="...), c.RRU, 'f', -1, 64)
+	b = strconv.AppendFloat(append(b, "; wru="...), c.WRU, 'f', -1, 64)
+	return string(b)
 }
-
-func units(u float64) string { return strconv.FormatFloat(u, 'f', -1, 64) }
 
 // Meter sums the cost of all calls made under one context. Units are kept in
 // halves: nothing in DynamoDB's rules is smaller. Safe for concurrent use.
