@@ -24,8 +24,8 @@ var (
 	}, bucketIndex[:]...)
 )
 
-// appendNumber appends a number so that numbers sort by size.
-func appendNumber(b []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(b, n) }
+// encodeNumber writes a number so that numbers sort by size.
+func encodeNumber(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 const numberSize = 8
 

@@ -13,10 +13,10 @@ import (
 // layout is the first byte of every stored item and change: what follows it.
 const layout = 1
 
-// appendItem appends an item without its key, which is the key in the file:
+// encodeItem writes an item without its key, which is the key in the file:
 // numbers first, then the lengths of all texts, then the texts, Body and Blob.
-func appendItem(b []byte, it *table.Item) []byte {
-	b = append(b, layout)
+func encodeItem(it *table.Item) []byte {
+	b := append(make([]byte, 0, headBytes+table.Size(it)), layout)
 	b = binary.AppendUvarint(b, it.Version)
 	b = binary.AppendVarint(b, int64(it.Format))
 	b = appendTime(b, it.CreatedAt)
@@ -34,7 +34,11 @@ func appendItem(b []byte, it *table.Item) []byte {
 	return append(append(b, it.Body...), it.Blob...)
 }
 
-const texts = 4 + 2*keys.Indexes
+const (
+	texts = 4 + 2*keys.Indexes
+	// headBytes is room for what table.Size doesn't count, the lengths.
+	headBytes = 64
+)
 
 func textsOf(it *table.Item) [texts]string {
 	t := [texts]string{it.Type, it.Actor, it.RequestID, it.LastEvent}

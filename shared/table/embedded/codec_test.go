@@ -47,7 +47,7 @@ func same(a, b any) string {
 func TestItemsReadAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		it := items.Draw(t, "item")
-		stored := appendItem(nil, it)
+		stored := encodeItem(it)
 		got, err := decodeItem(it.Key, stored)
 		if err != nil || same(it, got) != "" {
 			t.Fatalf("%v\n%s", err, same(it, got))
@@ -58,7 +58,7 @@ func TestItemsReadAsWritten(t *testing.T) {
 		}
 	})
 	zero := &table.Item{Key: keys.Stored("P", "S"), Version: math.MaxUint64}
-	if got, err := decodeItem(zero.Key, appendItem(nil, zero)); err != nil || same(zero, got) != "" || !got.CreatedAt.IsZero() {
+	if got, err := decodeItem(zero.Key, encodeItem(zero)); err != nil || same(zero, got) != "" || !got.CreatedAt.IsZero() {
 		t.Fatalf("%v\n%s", err, same(zero, got))
 	}
 }
@@ -71,10 +71,10 @@ func TestChangesReadAsWritten(t *testing.T) {
 			var stored [2][]byte
 			for i, it := range images {
 				if it != nil {
-					stored[i] = appendItem(nil, it)
+					stored[i] = encodeItem(it)
 				}
 			}
-			got, err := decodeChange(7, appendChange(nil, at, old.Key, stored[0], stored[1]))
+			got, err := decodeChange(7, encodeChange(at, old.Key, stored[0], stored[1]))
 			want := table.Change{Shard: "0", Sequence: "00000000000000000007", At: at, Old: images[0], New: images[1]}
 			if err != nil || same(want, got) != "" {
 				t.Fatalf("%v\n%s", err, same(want, got))
@@ -86,8 +86,8 @@ func TestChangesReadAsWritten(t *testing.T) {
 func TestUnknownAndDamagedRecordsAreErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		it := items.Draw(t, "item")
-		item := appendItem(nil, it)
-		change := appendChange(nil, it.CreatedAt, it.Key, nil, item)
+		item := encodeItem(it)
+		change := encodeChange(it.CreatedAt, it.Key, nil, item)
 		for _, n := range []int{0, 1, len(item) - 1, rapid.IntRange(0, len(item)-1).Draw(t, "cut")} {
 			_, itemErr := decodeItem(it.Key, item[:n])
 			if !errors.Is(itemErr, table.ErrFormat) {
@@ -110,12 +110,12 @@ func TestUnknownAndDamagedRecordsAreErrors(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(appendItem(nil, &table.Item{Type: "t", Body: []byte("{}"), Blob: []byte{1}}))
-	f.Add(appendChange(nil, time.Unix(1, 2), keys.Stored("P", "S"), nil, []byte{layout}))
+	f.Add(encodeItem(&table.Item{Type: "t", Body: []byte("{}"), Blob: []byte{1}}))
+	f.Add(encodeChange(time.Unix(1, 2), keys.Stored("P", "S"), nil, []byte{layout}))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		k := keys.Stored("P", "S")
 		if it, err := decodeItem(k, stored); err == nil {
-			again, err := decodeItem(k, appendItem(nil, it))
+			again, err := decodeItem(k, encodeItem(it))
 			if err != nil || same(it, again) != "" {
 				t.Fatalf("%v\n%s", err, same(it, again))
 			}

@@ -179,7 +179,7 @@ func ttlOf(it *table.Item, key []byte) []byte {
 	if it == nil || it.TTL <= 0 {
 		return nil
 	}
-	return append(appendNumber(nil, uint64(it.TTL)), key...)
+	return append(encodeNumber(uint64(it.TTL)), key...)
 }
 
 // tell adds a change to the feed.
@@ -189,5 +189,5 @@ func (c *commit) tell(k keys.Raw, before, after []byte) error {
 		return err
 	}
 	c.changes++
-	return c.feed.Put(appendNumber(nil, sequence), appendChange(nil, c.now, k, before, after))
+	return c.feed.Put(encodeNumber(sequence), encodeChange(c.now, k, before, after))
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/wardenhq/warden/shared/table"
 )
 
-// ErrClosed: the store was closed before the call was taken up. Nothing was written.
+// ErrClosed means that the store was closed before the call was taken up. Nothing was written.
 var ErrClosed = errors.New("embedded: store is closed")
 
-// LockedError: another process holds the data directory.
+// LockedError means that another process holds the data directory.
 type LockedError struct{ Dir string }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("embedded: data directory %s is in use by another process", e.Dir)
 }
 
-// FormatError: the data directory has a format this build can't read, most
+// FormatError means that the data directory has a format this build can't read, most
 // often because a newer one wrote it. It is a table.ErrFormat.
 type FormatError struct {
 	Dir       string
@@ -34,7 +34,7 @@ func (e *FormatError) Error() string {
 // Unwrap makes it a table.ErrFormat.
 func (e *FormatError) Unwrap() error { return table.ErrFormat }
 
-// StoppedError: a commit failed in a way that leaves open what a power loss
+// StoppedError means that a commit failed in a way that leaves open what a power loss
 // would keep, so the store takes no writes until it is opened again. Nothing of
 // the refused transaction was written; it is a table.ErrThrottled.
 type StoppedError struct{ Cause error }

@@ -38,7 +38,7 @@ func (s *Store) Changes(ctx context.Context, shard, after string, limit int) ([]
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		size := 0
 		c := tx.Bucket(bucketFeed).Cursor()
-		for k, v := c.Seek(appendNumber(nil, from+1)); k != nil && len(changes) < limit; k, v = c.Next() {
+		for k, v := c.Seek(encodeNumber(from + 1)); k != nil && len(changes) < limit; k, v = c.Next() {
 			if size += len(v); size > feedPageBytes && len(changes) > 0 {
 				return nil
 			}
@@ -72,10 +72,11 @@ func parseSequence(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// appendChange appends a change of the item: when, its key, and both images as
+// encodeChange writes a change of an item: when, its key, and both images as
 // they are stored; nil for none.
-func appendChange(b []byte, at time.Time, k keys.Raw, old, now []byte) []byte {
-	b = appendTime(append(b, layout), at)
+func encodeChange(at time.Time, k keys.Raw, old, now []byte) []byte {
+	size := headBytes + len(k.PK()) + len(k.SK()) + len(old) + len(now)
+	b := appendTime(append(make([]byte, 0, size), layout), at)
 	b = binary.AppendUvarint(b, uint64(len(k.PK())))
 	b = binary.AppendUvarint(b, uint64(len(k.SK())))
 	b = binary.AppendUvarint(b, uint64(len(old)))

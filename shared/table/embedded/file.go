@@ -108,7 +108,7 @@ func prepare(db *bbolt.DB, dir string) error {
 // file alone doesn't (fsync(2)).
 func syncDirs(dir string) error {
 	for _, name := range []string{dir, filepath.Dir(dir)} {
-		d, err := os.Open(name)
+		d, err := os.Open(filepath.Clean(name))
 		if err != nil {
 			return fmt.Errorf("embedded: %w", err)
 		}

@@ -100,12 +100,11 @@ func indexItem(items *bbolt.Bucket, q table.Query, k, _ []byte) (*table.Item, er
 func scan(c *bbolt.Cursor, at span, descending bool) iter.Seq2[[]byte, []byte] {
 	if descending {
 		return func(yield func(k, v []byte) bool) {
-			k, v := c.Seek(at.high)
-			if k == nil {
-				k, v = c.Last()
-			} else {
-				k, v = c.Prev()
+			step := c.Prev
+			if k, _ := c.Seek(at.high); k == nil {
+				step = c.Last
 			}
+			k, v := step()
 			for k != nil && bytes.Compare(k, at.low) >= 0 && yield(k, v) {
 				k, v = c.Prev()
 			}

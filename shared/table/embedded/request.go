@@ -55,7 +55,7 @@ func newRequest(tx table.Tx) (*request, error) {
 	for i, op := range tx.Ops {
 		switch op.Action {
 		case table.ActionPut:
-			r.values[i] = appendItem(nil, op.Item)
+			r.values[i] = encodeItem(op.Item)
 		case table.ActionDelete, table.ActionCheck:
 		default:
 			return nil, fmt.Errorf("embedded: operation %d: unknown action %d", i, op.Action)

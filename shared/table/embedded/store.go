@@ -75,12 +75,7 @@ func Open(o Options) (*Store, error) {
 func (s *Store) Close() error { return s.close() }
 
 // Health is nil while the store takes writes, else a *StoppedError.
-func (s *Store) Health() error {
-	if stopped := s.writer.stopped.Load(); stopped != nil {
-		return stopped
-	}
-	return nil
-}
+func (s *Store) Health() error { return s.writer.health() }
 
 // Get is in table.Reader.
 func (s *Store) Get(ctx context.Context, key keys.Raw, c table.Consistency) (*table.Item, error) {

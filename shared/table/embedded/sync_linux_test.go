@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"unsafe"
+	"unsafe" //nolint:depguard // the kernel takes its structures by address
 
 	"golang.org/x/sys/unix"
 

@@ -30,7 +30,7 @@ func (c *commit) recall(r *request) recalled {
 func (c *commit) remember(r *request) error {
 	c.dirty = true
 	c.kept++
-	expiry := appendNumber(nil, uint64(c.now.Add(table.TokenLifetime).UnixNano()))
+	expiry := encodeNumber(uint64(c.now.Add(table.TokenLifetime).UnixNano()))
 	token := []byte(r.tx.Token)
 	if err := c.expiry.Put(append(bytes.Clone(expiry), token...), nil); err != nil {
 		return err

@@ -58,6 +58,14 @@ func (w *writer) stop() {
 	<-w.finished
 }
 
+// health is nil while nothing has stopped the writer.
+func (w *writer) health() error {
+	if stopped := w.stopped.Load(); stopped != nil {
+		return stopped
+	}
+	return nil
+}
+
 // gather takes whatever else waits, and waits for nothing.
 func (w *writer) gather(first *request) []*request {
 	batch, size := []*request{first}, first.size
@@ -75,10 +83,8 @@ func (w *writer) gather(first *request) []*request {
 // serve answers every request of the batch, whatever happens.
 func (w *writer) serve(batch []*request) {
 	outcomes := make([]outcome, len(batch))
-	err := error(nil)
-	if stopped := w.stopped.Load(); stopped != nil {
-		err = stopped
-	} else {
+	err := w.health()
+	if err == nil {
 		err = w.commit(batch, outcomes)
 	}
 	for i, r := range batch {
