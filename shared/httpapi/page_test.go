@@ -52,7 +52,7 @@ func pages(t *testing.T) *edge {
 	all := func(it *table.Item) (string, bool, error) { return string(it.Body), true, nil }
 	large := func(it *table.Item) (string, bool, error) {
 		text := string(it.Body)
-		if text < "030" || text > "220" {
+		if text < "020" {
 			text += strings.Repeat("x", 300_000)
 		}
 		return text, true, nil
@@ -127,7 +127,6 @@ func TestPagesAreTheWhole(t *testing.T) {
 		{"rare", "3", 3, func(i int) bool { return i%10 == 9 }, false},
 		{"none", "5", 0, func(int) bool { return false }, false},
 		{"large", "1000", 13, func(int) bool { return true }, false},
-		{"large", "20", 13, func(int) bool { return true }, false},
 		{"large-roles", "20", 13, func(int) bool { return true }, false},
 	} {
 		t.Run(tc.list+" by "+tc.limit, func(t *testing.T) {
