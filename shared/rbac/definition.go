@@ -38,8 +38,8 @@ func (s State) Live(ref Incarnation) bool { return !s.Deleted && s.Incarnation =
 // resource or the whole action matches every name; `inv*` is a plain name.
 type Permission struct {
 	ID       PermissionID `json:"id"`
-	Resource ResourceID   `json:"resource"`
-	Action   ActionID     `json:"action"`
+	Resource ResourceID   `json:"resource,omitzero"` // of a tombstone: none
+	Action   ActionID     `json:"action,omitzero"`   // of a tombstone: none
 	Effect   Effect       `json:"effect"`
 	State
 }

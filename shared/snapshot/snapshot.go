@@ -45,8 +45,8 @@ type Request struct {
 	With []keys.Raw
 	// First are definitions that will be wanted whatever With holds.
 	First []rbac.DefinitionID
-	// Wanted returns the definitions that are still to be read. It is asked until
-	// it wants none; an error ends the read.
+	// Wanted returns the definitions that are still to be read, some maybe twice.
+	// It is asked until it wants none; an error ends the read.
 	Wanted func(State) ([]rbac.DefinitionID, error)
 }
 
@@ -54,7 +54,7 @@ type Request struct {
 // revision moves in between, and gives up as fault.Busy.
 func (r *Reader) Read(ctx context.Context, req Request) (State, error) {
 	for range restarts {
-		ids := r.Cache.likely(req.Scope, req.First)
+		ids := unique(r.Cache.likely(req.Scope, req.First))
 		s, err := r.first(ctx, req, ids)
 		if err != nil || s.Head == nil {
 			return s, err
@@ -76,7 +76,7 @@ func (r *Reader) At(ctx context.Context, scope rbac.ScopeID, h *head.Head, wante
 }
 
 func (r *Reader) first(ctx context.Context, req Request, ids []rbac.DefinitionID) (State, error) {
-	ids = ids[:min(len(ids), r.piece()-len(req.With))]
+	ids = ids[:min(len(ids), max(0, r.piece()-len(req.With)))]
 	h, items, err := r.transact(ctx, req.Scope, req.With, ids)
 	if err != nil || h == nil {
 		return State{}, err
@@ -93,7 +93,7 @@ func (r *Reader) complete(ctx context.Context, scope rbac.ScopeID, s State, want
 		if err != nil || len(ids) == 0 {
 			return true, err
 		}
-		missing := r.Cache.fill(scope, s.Head, ids, s.Defs)
+		missing := unique(r.Cache.fill(scope, s.Head, ids, s.Defs))
 		for len(missing) > 0 {
 			piece := missing[:min(len(missing), r.piece())]
 			missing = missing[len(piece):]
@@ -109,6 +109,23 @@ func (r *Reader) complete(ctx context.Context, scope rbac.ScopeID, s State, want
 			}
 		}
 	}
+}
+
+// unique leaves each id once: several documents may want the same definition,
+// and a transaction names no item twice.
+func unique(ids []rbac.DefinitionID) []rbac.DefinitionID {
+	if len(ids) < 2 {
+		return ids
+	}
+	seen := make(map[rbac.DefinitionID]bool, len(ids))
+	out := ids[:0:0]
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 func (r *Reader) piece() int {
