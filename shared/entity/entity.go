@@ -170,3 +170,34 @@ type Idempotency struct {
 	Answer  []byte    `json:"answer,omitempty"`
 	Sealed  bool      `json:"sealed,omitzero"` // Answer is encrypted under a key only the caller can derive
 }
+
+// Phase is where a fan-out is (design rule 7).
+type Phase string
+
+// The phases of a fan-out, in their order.
+const (
+	PhaseFirst  Phase = "first"  // every holder's document is brought up
+	PhaseFences Phase = "fences" // assignments in flight are made to start again
+	PhaseSecond Phase = "second" // holders are listed once more and brought up
+	PhasePrune  Phase = "prune"  // the entry leaves flux
+)
+
+// Recompute is the progress of one definition's fan-out.
+type Recompute struct {
+	Scope       rbac.ScopeID        `json:"scope"`
+	Incarnation uint64              `json:"incarnation"`
+	Kind        rbac.DefinitionKind `json:"kind,omitempty"` // of the definition; empty: all of them
+	ID          string              `json:"id,omitempty"`
+	Name        uint64              `json:"name"`
+	Revision    rbac.Revision       `json:"revision"` // of the entry in flux
+	Since       time.Time           `json:"since"`    // of the entry
+	Phase       Phase               `json:"phase"`
+	NotBefore   time.Time           `json:"not_before,omitzero"` // when the phase may begin
+	Everyone    bool                `json:"everyone,omitzero"`   // all policies are listed
+	Roles       []rbac.RoleID       `json:"roles,omitempty"`     // whose members are still to be listed
+	Cursor      string              `json:"cursor,omitempty"`    // in the first of them
+	Listed      bool                `json:"listed,omitzero"`     // Everyone and Roles are set for this pass
+	Seen        int                 `json:"seen"`                // holders looked at
+	Written     int                 `json:"written"`             // documents written
+	Started     time.Time           `json:"started"`
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"time"
 
 	"github.com/wardenhq/warden/events"
 	"github.com/wardenhq/warden/shared/access"
@@ -126,14 +125,15 @@ func (p policyWrite) keys() []keys.Raw {
 	return []keys.Raw{
 		withPolicy: keys.Policy(p.scope.ID, p.subject).Raw(),
 		withAccess: keys.Access(p.scope.ID, p.subject).Raw(),
-		withFence:  keys.Fence(p.scope.ID, fenceOf(p.subject)).Raw(),
+		withFence:  FenceOf(p.scope.ID, p.subject).Raw(),
 	}
 }
 
-func fenceOf(u rbac.SubjectID) int {
+// FenceOf is the fence that every change of the subject's policy checks.
+func FenceOf(s rbac.ScopeID, u rbac.SubjectID) keys.Key[entity.Fence] {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(u.String())) // never fails
-	return int(h.Sum32() % keys.Fences)
+	return keys.Fence(s, int(h.Sum32()%keys.Fences))
 }
 
 // writePolicy writes the policy, the document computed from it, who holds which
@@ -185,7 +185,7 @@ func (p policyWrite) attempt(s snapshot.State) (at attempt, missing []rbac.Defin
 			return at, nil, err
 		}
 	}
-	at.held = held{exists: it != nil, assignments: assignments(at.policy)}
+	at.held = held{exists: it != nil, assignments: at.policy.Domain()}
 	if err := p.pre.test(at.held.exists, table.VersionOf(it)); err != nil {
 		return at, nil, err
 	}
@@ -233,13 +233,13 @@ func (w wish) resolve(defs *rbac.Definitions) (after []rbac.Assignment, missing 
 	if len(after) > rbac.MaxRolesPerPolicy {
 		return nil, nil, fault.InField(fault.LimitExceeded, "roles", "roles a policy: at most %d", rbac.MaxRolesPerPolicy)
 	}
-	sortAssignments(after)
+	rbac.SortAssignments(after)
 	return after, nil, nil
 }
 
 func (at attempt) plan(req *Request, p policyWrite, s snapshot.State) (*plan, error) {
 	oldPolicy, oldAccess, fence := s.With[withPolicy], s.With[withAccess], s.With[withFence]
-	if at.held.exists && !at.wish.delete && sameAssignments(at.held.assignments, at.after) {
+	if at.held.exists && !at.wish.delete && rbac.SameAssignments(at.held.assignments, at.after) {
 		return &plan{outcome: Outcome{
 			Item: oldPolicy, Unchanged: true, Replaced: at.wish.replaces,
 			Revision: revision.OfPolicy(p.scope.ID, s.Head.Revision, p.subject, table.VersionOf(oldAccess)).String(),
@@ -272,7 +272,7 @@ func (at attempt) plan(req *Request, p policyWrite, s snapshot.State) (*plan, er
 			table.Delete(p.keys()[withPolicy], table.VersionIs(table.VersionOf(oldPolicy))),
 			table.Delete(subject, table.Any()))
 	default:
-		next := entity.Policy{Subject: p.subject, Assignments: storedAssignments(at.after)}
+		next := entity.Policy{Subject: p.subject, Assignments: entity.OfAssignments(at.after)}
 		it, err := req.body(p.keys()[withPolicy], "Policy", version, oldPolicy, next)
 		if err != nil {
 			return nil, err
@@ -336,7 +336,7 @@ func memberOps(req *Request, p policyWrite, before, after []rbac.Assignment, ver
 			continue
 		}
 		it, err := req.body(keys.RoleMember(p.scope.ID, a.Role.ID, p.subject).Raw(), "RoleMember", version, nil,
-			entity.RoleMember{Subject: p.subject, Incarnation: m.Role.Incarnation, ExpiresAt: expiresAt(m.Expiry)})
+			entity.RoleMember{Subject: p.subject, Incarnation: m.Role.Incarnation, ExpiresAt: entity.ExpiresAt(m.Expiry)})
 		if err != nil {
 			return nil, err
 		}
@@ -356,11 +356,4 @@ func members(as []rbac.Assignment) map[rbac.RoleID]*rbac.Assignment {
 		m[a.Role.ID] = &a
 	}
 	return m
-}
-
-func expiresAt(e rbac.Expiry) *time.Time {
-	if e.Never() {
-		return nil
-	}
-	return new(e.Time())
 }

@@ -42,6 +42,7 @@ var built = map[string]keys.Raw{
 	"Member":       keys.Member(org, subject).Raw(),
 	"ScopeEvent":   keys.ScopeEvent(scope, 3, at, "evt_1").Raw(),
 	"OrgEvent":     keys.OrgEvent(org, at, "evt_1").Raw(),
+	"Recompute":    keys.Recompute(scope, 1).Raw(),
 	"Idempotency":  keys.Idempotency(sha256.Sum256(nil)).Raw(),
 }
 

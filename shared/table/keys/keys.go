@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/fnv"
 	"time"
 
 	"github.com/wardenhq/warden/shared/entity"
@@ -167,4 +168,29 @@ func Idempotency(digest [sha256.Size]byte) Key[entity.Idempotency] {
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
+}
+
+// Recompute is the progress of one definition's fan-out; name is the hash of
+// the definition, as HEAD keeps it.
+func Recompute(s rbac.ScopeID, name uint64) Key[entity.Recompute] {
+	return key[entity.Recompute](join("SCOPE", s.String()), fmt.Sprintf("RECOMPUTE#%016x", name))
+}
+
+// DueShards is over how many partitions of GSI4 due work is spread.
+const DueShards = 16
+
+// Due is an item's place in the list of due work: the scheduler finds it from
+// that moment on. id tells items apart that are due at one moment.
+func Due(at time.Time, id string) IndexKey {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return IndexKey{dueShard(int(h.Sum32() % DueShards)), at.UTC().Format(TimeLayout) + "#" + escape(id)}
+}
+
+func dueShard(n int) string { return fmt.Sprintf("DUE#%02d", n) }
+
+// DueUntil is what of a shard's due work is due at the moment: partition, first
+// and last sort key.
+func DueUntil(shard int, now time.Time) (pk, from, to string) {
+	return dueShard(shard), "0", now.UTC().Format(TimeLayout) + "$" // after every id's separator
 }
