@@ -92,6 +92,9 @@ func (w *Writer) writeDefinition(ctx context.Context, req *Request, d definition
 		if err := d.scope.check(s.Head); err != nil {
 			return nil, err
 		}
+		if err := w.settled(ctx, d.scope.ID, s.Head); err != nil {
+			return nil, err
+		}
 		c, err := d.decide(ctx, s, s.With[0])
 		if err != nil {
 			return nil, err
@@ -182,9 +185,9 @@ func (req *Request) tombstone(d definition, old *table.Item, state rbac.State) (
 	return req.body(d.key, d.kind, old.Version+1, old, content)
 }
 
-// settled waits until the definition written last shows in a plain read: as
-// every definition write that lists does so, a consistent Query is then complete
-// up to HEAD's revision.
+// settled waits until the definition written last shows in a plain read. Every
+// definition write does so, also one that lists nothing: so whatever a
+// consistent Query shows to the next one is complete up to HEAD's revision.
 func (w *Writer) settled(ctx context.Context, scope rbac.ScopeID, h *head.Head) error {
 	if h.Last.IsZero() {
 		return nil

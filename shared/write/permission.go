@@ -56,9 +56,6 @@ func (w *Writer) DeletePermission(ctx context.Context, req *Request, s Scope, id
 		if err := pre.test(exists, it.Version); err != nil {
 			return change{}, err
 		}
-		if err := w.settled(ctx, s.ID, st.Head); err != nil {
-			return change{}, err
-		}
 		users := new(users)
 		err = stored.All(ctx, w.Table, keys.Roles(s.ID), func(r stored.Row[entity.Role]) bool {
 			for _, p := range r.Entity.Permissions {

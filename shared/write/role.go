@@ -130,9 +130,6 @@ func (r Role) resolve(defs *rbac.Definitions, state rbac.State) (entity.Role, er
 
 // readRoles puts every role of the scope into the state, complete up to HEAD.
 func (w *Writer) readRoles(ctx context.Context, s Scope, st snapshot.State) error {
-	if err := w.settled(ctx, s.ID, st.Head); err != nil {
-		return err
-	}
 	return stored.All(ctx, w.Table, keys.Roles(s.ID), func(r stored.Row[entity.Role]) bool {
 		st.Defs.PutRole(r.Entity.ID, &r.Entity.Role)
 		return true
@@ -152,9 +149,6 @@ func (w *Writer) DeleteRole(ctx context.Context, req *Request, s Scope, id rbac.
 			return change{}, fault.New(fault.NotFound, "no such role")
 		}
 		if err := pre.test(exists, it.Version); err != nil {
-			return change{}, err
-		}
-		if err := w.settled(ctx, s.ID, st.Head); err != nil {
 			return change{}, err
 		}
 		users := new(users)
