@@ -144,6 +144,12 @@ func proved(q *Question, h *head.Head, d *document) revision.Token {
 	return revision.OfPolicy(q.Scope, max(h.Revision, d.revision()), q.Subject, d.at())
 }
 
+// unproved says whether what was read, maybe not all at one moment, leaves open
+// that the token's write is in it.
+func unproved(q *Question, h *head.Head, d *document) bool {
+	return h == nil || q.AtLeast.Many() || behind(q, h, d)
+}
+
 // behind says whether what was read does not prove the token's write.
 func behind(q *Question, h *head.Head, d *document) bool {
 	if max(h.Revision, d.revision()) < q.AtLeast.Revision {

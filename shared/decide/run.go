@@ -142,7 +142,7 @@ func (r *run) answerDefault(open, strong []int) (again, snapshots []int, err err
 		d, _ := doc.value.(*document)
 		h, _ := hd.value.(*head.Head)
 		h, d = see(r.principal, q, h, d)
-		if q.AtLeast != nil && (h == nil || behind(q, h, d)) {
+		if q.AtLeast != nil && unproved(q, h, d) {
 			strong = append(strong, i)
 			continue
 		}

@@ -47,7 +47,7 @@ func (c *Checker) warm(cred auth.Credential, q *Question) (a Answer, ok bool, er
 	h, _ := hd.value.(*head.Head)
 	h, d = see(p, q, h, d)
 	switch {
-	case q.AtLeast != nil && (h == nil || behind(q, h, d)):
+	case q.AtLeast != nil && unproved(q, h, d):
 		return a, false, nil
 	case d == nil:
 		return noPolicy(q, h), true, nil

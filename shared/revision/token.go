@@ -35,14 +35,24 @@ func OfPolicy(s rbac.ScopeID, r rbac.Revision, u rbac.SubjectID, version uint64)
 	return Token{Scope: hash(s.String()), Revision: r, Subject: hash(u.String()), Version: version}
 }
 
+// many stands for a subject that is none: no one document proves the write.
+const many = 1<<64 - 1
+
+// OfMany is the token of a write of several subjects' documents. No answer from
+// a cache proves it; a strong one does.
+func OfMany(s rbac.ScopeID) Token { return Token{Scope: hash(s.String()), Subject: many} }
+
+// Many says whether only a strong answer proves the token's write.
+func (t Token) Many() bool { return t.Subject == many }
+
 // Of says whether the token is of that scope.
 func (t Token) Of(s rbac.ScopeID) bool { return t.Scope == hash(s.String()) }
 
 // About says whether the token tells of that subject's document.
 func (t Token) About(u rbac.SubjectID) bool { return t.Subject != 0 && t.Subject == hash(u.String()) }
 
-// hash is never 0, which stands for none.
-func hash(id string) uint64 { return max(1, xxhash.Sum64String(id)) }
+// hash is neither 0, which stands for none, nor many.
+func hash(id string) uint64 { return min(max(1, xxhash.Sum64String(id)), many-1) }
 
 // layout is the token's version, and its first byte.
 const layout = 1

@@ -18,6 +18,7 @@ func TestRoundTrip(t *testing.T) {
 		"no scope":   {},
 		"definition": revision.OfDefinition(scope, 0),
 		"large":      revision.OfDefinition(scope, 1<<63),
+		"many":       revision.OfMany(scope),
 		"policy":     revision.OfPolicy(scope, 3, subject, 1<<63),
 	} {
 		got, err := revision.Parse(tok.String())
@@ -34,6 +35,16 @@ func TestBelongs(t *testing.T) {
 	}
 	if revision.OfDefinition(scope, 3).About(subject) || (revision.Token{}).Of(scope) {
 		t.Error("a token without subject or scope belongs to none")
+	}
+}
+
+func TestManyIsAboutNobody(t *testing.T) {
+	tok := revision.OfMany(scope)
+	if !tok.Many() || !tok.Of(scope) || tok.Of(other) || tok.About(subject) {
+		t.Errorf("%+v", tok)
+	}
+	if revision.OfPolicy(scope, 3, subject, 9).Many() || revision.OfDefinition(scope, 3).Many() {
+		t.Error("a token of one write is of many")
 	}
 }
 
