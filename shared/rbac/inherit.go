@@ -45,7 +45,7 @@ func CheckInheritance(defs *Definitions, role RoleID, inherits []RoleRef) (missi
 			return nil, err
 		}
 	}
-	return sortedNames(l.missing), nil
+	return slices.SortedFunc(maps.Keys(l.missing), DefinitionID.Compare), nil
 }
 
 // lineage is the graph of inheritance as it would be with the change.

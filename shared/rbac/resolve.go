@@ -45,11 +45,11 @@ type Grant struct {
 type Resolution struct {
 	Assignments []Assignment
 	// Missing are the ids that have to be read before anything can be said; the
-	// caller reads them and resolves again. Sorted.
+	// caller reads them and resolves again. Each once, in the order it was met.
 	Missing []DefinitionID
 	// Names are all the definitions that had a say, those included that were
 	// absent, empty or of another incarnation: while none of them changes, the
-	// resolution stays the same. Sorted.
+	// resolution stays the same. Each once, in the order it was met.
 	Names []DefinitionID
 	// Roles are the reached roles, each once, a role after the one that inherits it.
 	Roles []*Reach
@@ -64,11 +64,10 @@ type Resolution struct {
 // It visits each role once, so it ends also when the data has cycles.
 func Resolve(assignments []Assignment, defs *Definitions) *Resolution {
 	w := walk{
-		defs:    defs,
-		missing: map[DefinitionID]struct{}{},
-		names:   map[DefinitionID]struct{}{},
-		seen:    map[RoleID]struct{}{},
-		res:     &Resolution{Assignments: assignments},
+		defs:  defs,
+		noted: map[DefinitionID]struct{}{},
+		seen:  map[RoleID]struct{}{},
+		res:   &Resolution{Assignments: assignments},
 	}
 	// Those that last longest go first, and all of one expiry go step by step
 	// side by side: the first visit of a role is then the one to keep.
@@ -85,17 +84,15 @@ func Resolve(assignments []Assignment, defs *Definitions) *Resolution {
 		}
 	}
 	w.spread()
-	w.res.Missing = sortedNames(w.missing)
-	w.res.Names = sortedNames(w.names)
 	return w.res
 }
 
 type walk struct {
-	defs           *Definitions
-	missing, names map[DefinitionID]struct{}
-	seen           map[RoleID]struct{}
-	queue          []visit
-	res            *Resolution
+	defs  *Definitions
+	noted map[DefinitionID]struct{}
+	seen  map[RoleID]struct{}
+	queue []visit
+	res   *Resolution
 }
 
 type visit struct {
@@ -149,17 +146,12 @@ func (w *walk) spread() {
 }
 
 func (w *walk) note(id DefinitionID, read bool) {
-	w.names[id] = struct{}{}
+	if _, again := w.noted[id]; again {
+		return
+	}
+	w.noted[id] = struct{}{}
+	w.res.Names = append(w.res.Names, id)
 	if !read {
-		w.missing[id] = struct{}{}
+		w.res.Missing = append(w.res.Missing, id)
 	}
-}
-
-func sortedNames(set map[DefinitionID]struct{}) []DefinitionID {
-	ids := make([]DefinitionID, 0, len(set))
-	for id := range set {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, DefinitionID.Compare)
-	return ids
 }
