@@ -62,7 +62,7 @@ func Functions() []Function {
 		{
 			Name:        "check",
 			Routes:      []Route{{Prefix: "/v1/access"}},
-			Reads:       []Entity{Access, APIKey, GroupMapping, Head, Permission, Role},
+			Reads:       []Entity{Access, APIKey, GroupMapping, Head, OperatorKey, Permission, Role},
 			Environment: []Variable{TableName},
 
 			MemoryMB:            1769,

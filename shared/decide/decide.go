@@ -62,7 +62,10 @@ const strongTries = 12
 // one read for all that the caches lack. Errors: fault.Unauthenticated,
 // Forbidden, Busy; *RevisionUnknownError.
 func (c *Checker) Check(ctx context.Context, cred auth.Credential, qs []Question) ([]Answer, error) {
-	r := run{Checker: c, ctx: ctx, caller: c.caller(cred), questions: qs, answers: make([]Answer, len(qs))}
+	r, err := c.begin(ctx, cred, qs)
+	if err != nil {
+		return nil, err
+	}
 	open := make([]int, 0, len(qs))
 	var strong []int
 	for i := range qs {
@@ -76,9 +79,7 @@ func (c *Checker) Check(ctx context.Context, cred auth.Credential, qs []Question
 		if err := r.load(open); err != nil {
 			return nil, err
 		}
-		var err error
-		open, strong, err = r.answerDefault(open, strong)
-		if err != nil {
+		if open, strong, err = r.answerDefault(open, strong); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +93,11 @@ func (c *Checker) Check(ctx context.Context, cred auth.Credential, qs []Question
 // that have no question to answer. What it rests on is as old as a default
 // answer's. Errors: fault.Unauthenticated, Forbidden, Busy.
 func (c *Checker) Admit(ctx context.Context, cred auth.Credential) (auth.Principal, error) {
-	r := run{Checker: c, ctx: ctx, caller: c.caller(cred)}
-	if err := r.load(nil); err != nil {
+	r, err := c.begin(ctx, cred, nil)
+	if err == nil {
+		err = r.load(nil)
+	}
+	if err != nil {
 		return auth.Principal{}, err
 	}
 	return r.principal, nil

@@ -70,12 +70,10 @@ func (r *run) strongGroup(scope rbac.ScopeID, ids []int) error {
 			}
 			got[i] = e.value
 		}
-		var found any
 		if r.caller.stored {
-			found = got[1]
-		}
-		if err := r.admit(found); err != nil {
-			return err
+			if err := r.admit(got[1]); err != nil {
+				return err
+			}
 		}
 		h, _ := got[0].(*head.Head)
 		done, err := r.strongAnswers(ids, h, func(u rbac.SubjectID) *document {
