@@ -26,8 +26,9 @@ var (
 )
 
 // againstModel carries out random transactions, each drawn sequence in a
-// partition of its own, and holds gets and queries against a map.
-func (w *world) againstModel() {
+// partition of its own, and holds gets and queries against a map. With reasons
+// also what refused transactions tell.
+func (w *world) againstModel(reasons bool) {
 	partition := 0
 	rapid.Check(w.T, func(t *rapid.T) {
 		partition++
@@ -35,7 +36,7 @@ func (w *world) againstModel() {
 		model := map[string]*table.Item{}
 		for range rapid.IntRange(1, 6).Draw(t, "transactions") {
 			ops := drawOps(t, pk)
-			w.stepModel(t, model, ops)
+			w.stepModel(t, model, ops, reasons)
 		}
 		for _, sk := range modelKeys {
 			got, err := w.store.Get(w.Context(), keys.Stored(pk, sk), table.Strong)
@@ -66,7 +67,7 @@ func drawOps(t *rapid.T, pk string) []table.Op {
 }
 
 // stepModel carries the operations out on both sides.
-func (w *world) stepModel(t *rapid.T, model map[string]*table.Item, ops []table.Op) {
+func (w *world) stepModel(t *rapid.T, model map[string]*table.Item, ops []table.Op, reasons bool) {
 	next := maps.Clone(model)
 	failed := make([]bool, len(ops))
 	for i, op := range ops {
@@ -91,6 +92,9 @@ func (w *world) stepModel(t *rapid.T, model map[string]*table.Item, ops []table.
 	var canceled *table.CanceledError
 	if !errors.As(err, &canceled) || len(canceled.Reasons) != len(ops) {
 		t.Fatalf("transact: %v, want a reason for each of %d operations", err, len(ops))
+	}
+	if !reasons {
+		return
 	}
 	for i, r := range canceled.Reasons {
 		if r.Failed != failed[i] {

@@ -24,7 +24,7 @@ var transactPromises = []promise{
 }
 
 func transactAtomic(w *world) {
-	w.Run("Model", func(t *testing.T) { w.with(t).againstModel() })
+	w.Run("Model", func(t *testing.T) { w.with(t).againstModel(false) })
 
 	// One failed condition anywhere leaves nothing of the other 99.
 	for _, failing := range []int{0, 50, 99} {
@@ -189,6 +189,8 @@ func transactCheckOnly(w *world) {
 }
 
 func transactReasons(w *world) {
+	w.Run("Model", func(t *testing.T) { w.with(t).againstModel(true) })
+
 	a, b := item(key("A"), 1), item(key("B"), 5)
 	b.Body, b.Blob, b.Actor, b.TTL = []byte(`{"é":1}`), []byte{0, 1, 2}, "user:b", 1<<40
 	indexed(b, keys.GSI2, "I", "b")
