@@ -97,6 +97,18 @@ func (h heldSync) respond(t *testing.T, r seccompResp) {
 	}
 }
 
+// next is the sync that a transaction's answer waits for.
+func (s syncs) next(t *testing.T, result <-chan error) heldSync {
+	t.Helper()
+	select {
+	case h := <-s.held:
+		return h
+	case err := <-result:
+		t.Fatalf("answered without a sync: %v", err)
+		return heldSync{}
+	}
+}
+
 // during lets all syncs through until the work is done, and counts them.
 func (s syncs) during(t *testing.T, work func()) int {
 	t.Helper()
@@ -137,11 +149,11 @@ func TestAcknowledgedAfterItsSyncs(t *testing.T) {
 		watch := watchSyncs(t)
 
 		result := start(t.Context(), s, "A")
-		pages := <-watch.held
+		pages := watch.next(t, result)
 		unanswered(t, "before its pages were synced", result)
 		want(t, s, "A", 0)
 		pages.through(t)
-		meta := <-watch.held
+		meta := watch.next(t, result)
 		unanswered(t, "before its commit was synced", result)
 		meta.through(t)
 		if err := <-result; err != nil {
@@ -150,13 +162,13 @@ func TestAcknowledgedAfterItsSyncs(t *testing.T) {
 
 		ctx, end := context.WithCancel(t.Context())
 		result = start(ctx, s, "B")
-		pages = <-watch.held
+		pages = watch.next(t, result)
 		end()
 		if err := <-result; !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, context.Canceled) {
 			t.Errorf("context ended during the commit: %v, want ErrUnknownOutcome", err)
 		}
 		pages.through(t)
-		(<-watch.held).through(t)
+		watch.next(t, result).through(t)
 
 		const alone = 10
 		n := watch.during(t, func() {
@@ -204,7 +216,7 @@ func TestFailedSyncIsNoSuccess(t *testing.T) {
 
 		// The pages fail: nothing refers to them, so the store goes on.
 		result := start(t.Context(), s, "A")
-		(<-watch.held).fail(t)
+		watch.next(t, result).fail(t)
 		if err := <-result; !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, unix.EIO) {
 			t.Errorf("pages not synced: %v, want ErrUnknownOutcome", err)
 		}
@@ -218,8 +230,8 @@ func TestFailedSyncIsNoSuccess(t *testing.T) {
 
 		// The commit itself fails: nobody knows, so nothing may build on it.
 		result = start(t.Context(), s, "C")
-		(<-watch.held).through(t)
-		(<-watch.held).fail(t)
+		watch.next(t, result).through(t)
+		watch.next(t, result).fail(t)
 		if err := <-result; !errors.Is(err, table.ErrUnknownOutcome) || !errors.Is(err, unix.EIO) {
 			t.Errorf("commit not synced: %v, want ErrUnknownOutcome", err)
 		}
