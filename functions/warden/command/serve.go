@@ -1,0 +1,109 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/wardenhq/warden/functions/warden/serve"
+)
+
+func runServe(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	o, err := options(args, getenv, stderr)
+	if err != nil {
+		return err
+	}
+	o.Log = slog.New(slog.NewJSONHandler(stderr, nil))
+	s, err := serve.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := announce(stdout, s); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return s.Run(ctx)
+}
+
+// announce prints all that standard output ever gets.
+func announce(stdout io.Writer, s *serve.Server) error {
+	text := ""
+	if key := s.MadeOperatorKey(); key != "" {
+		text = "warden: operator key: " + key + "\n"
+	}
+	_, err := io.WriteString(stdout, text+"warden: listening on "+s.URL()+"\n")
+	return err
+}
+
+// options reads flags; what they leave out is taken from the environment.
+func options(args []string, getenv func(string) string, stderr io.Writer) (o serve.Options, err error) {
+	flags := flag.NewFlagSet("warden serve", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	text := func(into *string, name, variable, fallback, usage string) {
+		if v := getenv(variable); v != "" {
+			fallback = v
+		}
+		flags.StringVar(into, name, fallback, usage+" ("+variable+")")
+	}
+	var backend string
+	text(&o.Addr, "addr", "WARDEN_ADDR", "127.0.0.1:8080", "`HOST:PORT` to listen on; port 0 takes a free one")
+	text(&o.Data, "data", "WARDEN_DATA", "./.warden", "`DIRECTORY` of the data; "+serve.Memory+" keeps nothing")
+	text(&o.OperatorKey, "operator-key", "WARDEN_OPERATOR_KEY", "", "operator `KEY` of this run, not stored; without it one is made on the first start and printed once")
+	text(&backend, "backend", "WARDEN_BACKEND", "embedded", "`STORE` to run over: embedded")
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stderr, "usage: warden serve [flags]")
+		flags.SetOutput(stderr)
+		flags.VisitAll(hideKey)
+		flags.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, wrong("serve: %v", err)
+	case flags.NArg() > 0:
+		return o, wrong("serve: unexpected argument %q", flags.Arg(0))
+	case backend == "aws":
+		return o, wrong("serve: --backend aws is not available in this build; embedded is")
+	case backend != "embedded":
+		return o, wrong("serve: --backend: there is no %q; embedded is what there is", backend)
+	case o.Data == "":
+		return o, wrong("serve: --data must name a directory, or be %s", serve.Memory)
+	}
+	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
+		return o, wrong("serve: --addr: %v", err)
+	}
+	if err := checkKey(o.OperatorKey); err != nil {
+		return o, err
+	}
+	return o, nil
+}
+
+// hideKey keeps a key that the environment gives out of the list of defaults.
+func hideKey(f *flag.Flag) {
+	if f.Name == "operator-key" {
+		f.DefValue = ""
+	}
+}
+
+// The bounds of a given operator key, in bytes.
+const (
+	minKey = 16
+	maxKey = 256
+)
+
+func checkKey(key string) error {
+	printable := func(r rune) bool { return r >= ' ' && r <= '~' }
+	switch {
+	case key == "":
+		return nil
+	case len(key) < minKey || len(key) > maxKey,
+		strings.ContainsFunc(key, func(r rune) bool { return !printable(r) }),
+		strings.TrimSpace(key) != key:
+		return wrong("serve: --operator-key must be %d to %d printable ASCII characters, without spaces around them", minKey, maxKey)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+// Package serve runs every function of the topology in one process, behind one
+// address and over one store.
+//
+// The functions' handlers are the ones that run apart on AWS. What they share
+// here is the process: a write drops what it touches from the cache that checks
+// answer from, so that this server is never behind its own writes.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/wardenhq/warden/shared/auth"
+	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/table/embedded"
+)
+
+// Memory as Options.Data keeps nothing.
+const Memory = embedded.Memory
+
+// drainFor bounds how long requests in flight may take when the server stops.
+const drainFor = 10 * time.Second
+
+// Options is how a server is started.
+type Options struct {
+	Addr        string // HOST:PORT; port 0 takes a free one
+	Data        string // directory, or Memory
+	OperatorKey string // of this run; empty: a stored one, made when there is none
+	Log         *slog.Logger
+}
+
+// Server is a server that holds its store and its address. Run serves it.
+type Server struct {
+	log      *slog.Logger
+	store    *embedded.Store
+	listener net.Listener
+	http     *http.Server
+	made     string
+}
+
+// Open opens the store and the address. Clients may connect from then on; they
+// are served by Run.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	store, err := embedded.Open(embedded.Options{Dir: o.Data})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{log: o.Log, store: store}
+	if err := s.prepare(ctx, o); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) prepare(ctx context.Context, o Options) error {
+	// The address first: an operator key that is made is shown once, and would
+	// be lost with an address that is taken.
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	var given []byte
+	if o.OperatorKey != "" {
+		given = auth.Hash(o.OperatorKey)
+	} else if s.made, err = ensureOperatorKey(ctx, s.store, time.Now()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	handler, err := newHandler(s.store, s.ready, given, o.Log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	s.listener, s.http = listener, httpapi.NewServer(handler, o.Log)
+	return nil
+}
+
+// ready is nil while the store reads and takes writes.
+func (s *Server) ready(ctx context.Context) error {
+	if err := s.store.Health(); err != nil {
+		return err
+	}
+	_, err := hasOperatorKey(ctx, s.store)
+	return err
+}
+
+// MadeOperatorKey is the text of the operator key that was made by Open, to be
+// shown once; empty when none was.
+func (s *Server) MadeOperatorKey() string { return s.made }
+
+// URL is where the server listens.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Run serves until the context ends, then finishes the requests in flight. The
+// error is nil when all of them were.
+func (s *Server) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-failed:
+		return errors.Join(err, s.store.Close())
+	case <-ctx.Done():
+	}
+	s.log.Info("stopping")
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
+	defer cancel()
+	err := s.http.Shutdown(drain)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("requests were cut off: %w", err), s.http.Close())
+	}
+	<-failed
+	return errors.Join(err, s.store.Close())
+}
+
+// Close lets go of a server that is not run.
+func (s *Server) Close() error { return errors.Join(s.listener.Close(), s.store.Close()) }
