@@ -15,6 +15,9 @@ import (
 	"github.com/wardenhq/warden/shared/table/keys"
 )
 
+// ErrNoPermission is the fault of a permission that is missing or deleted.
+var ErrNoPermission = fault.New(fault.NotFound, "no such permission")
+
 // PutPermission creates or replaces a permission. The State of want is ignored.
 func (w *Writer) PutPermission(ctx context.Context, req *Request, s Scope, want entity.Permission, pre Precondition) (Outcome, error) {
 	d := permission(s, want.ID)
@@ -51,7 +54,7 @@ func (w *Writer) DeletePermission(ctx context.Context, req *Request, s Scope, id
 			return change{}, err
 		}
 		if !exists {
-			return change{}, fault.New(fault.NotFound, "no such permission")
+			return change{}, ErrNoPermission
 		}
 		if err := pre.test(exists, it.Version); err != nil {
 			return change{}, err

@@ -17,6 +17,9 @@ import (
 	"github.com/wardenhq/warden/shared/table/keys"
 )
 
+// ErrNoRole is the fault of a role that is missing or deleted.
+var ErrNoRole = fault.New(fault.NotFound, "no such role")
+
 // Role is what a role is to be: references by id, resolved to the incarnations
 // that live when it is written.
 type Role struct {
@@ -146,7 +149,7 @@ func (w *Writer) DeleteRole(ctx context.Context, req *Request, s Scope, id rbac.
 			return change{}, err
 		}
 		if !exists {
-			return change{}, fault.New(fault.NotFound, "no such role")
+			return change{}, ErrNoRole
 		}
 		if err := pre.test(exists, it.Version); err != nil {
 			return change{}, err
