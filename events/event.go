@@ -26,6 +26,8 @@ const (
 	APIKeyCreated     = "api_key.created" //nolint:gosec // the name of an event, no credential
 	APIKeyRotated     = "api_key.rotated"
 	APIKeyRevoked     = "api_key.revoked"
+
+	AccessDriftDetected = "access.drift_detected"
 )
 
 // Actor is who made a change.

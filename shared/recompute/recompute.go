@@ -147,7 +147,7 @@ func (e *Engine) Step(ctx context.Context, job Job) (Next, error) {
 	if err != nil || it == nil {
 		return Next{Done: it == nil}, err
 	}
-	h, err := e.readHead(ctx, job.Scope)
+	h, err := e.Head(ctx, job.Scope)
 	if err != nil {
 		return Next{}, err
 	}
@@ -207,8 +207,8 @@ func inFlux(h *head.Head, name uint64) rbac.Revision {
 	return 0
 }
 
-// readHead reads HEAD as transactions see it.
-func (e *Engine) readHead(ctx context.Context, s rbac.ScopeID) (*head.Head, error) {
+// Head reads HEAD as transactions see it; nil when there is none.
+func (e *Engine) Head(ctx context.Context, s rbac.ScopeID) (*head.Head, error) {
 	items, err := e.Snapshots.Get(ctx, []keys.Raw{keys.Head(s).Raw()})
 	if err != nil || items[0] == nil {
 		return nil, err

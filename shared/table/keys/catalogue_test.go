@@ -251,3 +251,18 @@ func FuzzKeys(f *testing.F) {
 		}
 	})
 }
+
+func TestParse(t *testing.T) {
+	if s, err := keys.ParseHead(keys.Head(scope).Raw()); err != nil || s != scope {
+		t.Errorf("got %q, %v", s, err)
+	}
+	if s, u, err := keys.ParseAccess(keys.Access(scope, subject).Raw()); err != nil || s != scope || u != subject {
+		t.Errorf("got %q %q, %v", s, u, err)
+	}
+	if _, err := keys.ParseHead(keys.Org(org).Raw()); err == nil {
+		t.Error("an org's key was read as a HEAD's")
+	}
+	if _, _, err := keys.ParseAccess(keys.Head(scope).Raw()); err == nil {
+		t.Error("a HEAD's key was read as a document's")
+	}
+}
