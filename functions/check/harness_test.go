@@ -35,8 +35,12 @@ func serveTable(w *writetest.World, t table.Reader) *server {
 	snapshots := *w.Snapshots
 	snapshots.Table = t
 	s.checker = &decide.Checker{Table: t, Snapshots: &snapshots, Clock: w.Clock, Cache: decide.NewCache(1 << 20)}
-	s.handler = check.New(check.Config{Checker: s.checker, Log: slog.New(slog.NewJSONHandler(s.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	s.handler = check.New(check.Config{Checker: s.checker, Log: s.log()})
 	return s
+}
+
+func (s *server) log() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(s.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // answer is what came back.
