@@ -101,7 +101,7 @@ func (f *Feed) Changes(ctx context.Context, shard, after string, limit int) ([]t
 		return nil, after, err
 	}
 	out, err := f.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
-		ShardIterator: &it.token, Limit: aws.Int32(int32(min(limit, maxRecords))), //nolint:gosec // at most 1000
+		ShardIterator: &it.token, Limit: aws.Int32(int32(min(limit, maxRecords))),
 	})
 	if err != nil {
 		f.forget(at)

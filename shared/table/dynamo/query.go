@@ -56,7 +56,7 @@ func (s *Store) queryInput(q table.Query) (*dynamodb.QueryInput, error) {
 		TableName:                 s.table,
 		KeyConditionExpression:    &condition,
 		ExpressionAttributeValues: values,
-		Limit:                     aws.Int32(int32(q.Limit)), //nolint:gosec // Validate holds it to 1000
+		Limit:                     aws.Int32(int32(q.Limit)),
 		ScanIndexForward:          aws.Bool(!q.Descending),
 		ConsistentRead:            aws.Bool(bool(q.Consistency)),
 	}

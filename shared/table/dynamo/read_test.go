@@ -28,7 +28,7 @@ func answering(leaveOut int, asked *[]int) fake {
 			out.UnprocessedKeys = map[string]types.KeysAndAttributes{"T": {Keys: ask.Keys[1:]}}
 		}
 		for _, k := range answer {
-			out.Responses["T"] = append(out.Responses["T"], stored(k["SK"].(*types.AttributeValueMemberS).Value, "1"))
+			out.Responses["T"] = append(out.Responses["T"], attributes{"PK": k["PK"], "SK": k["SK"], "Version": n("1")})
 		}
 		return out, nil
 	}}

@@ -77,19 +77,23 @@ func startMoto(t *testing.T, path string) (endpoint string) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		t.Logf("moto_server: %v", server.Wait()) // killed, in the end
+	}()
 	t.Cleanup(func() {
-		if err := server.Process.Kill(); err == nil {
-			<-ended
+		if err := server.Process.Kill(); err != nil {
+			t.Error(err)
 		}
+		<-ended
 	})
 	awaitServer(t, "http://"+address, ended)
 	return "http://" + address
 }
 
 // awaitServer asks until the server answers.
-func awaitServer(t *testing.T, endpoint string, ended <-chan error) {
+func awaitServer(t *testing.T, endpoint string, ended <-chan struct{}) {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -106,8 +110,8 @@ func awaitServer(t *testing.T, endpoint string, ended <-chan error) {
 			return
 		}
 		select {
-		case err := <-ended:
-			t.Fatalf("moto_server ended: %v", err)
+		case <-ended:
+			t.Fatal("moto_server ended")
 		case <-deadline:
 			t.Fatal("moto_server does not answer")
 		case <-tick.C:

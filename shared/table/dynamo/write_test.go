@@ -93,11 +93,21 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// answer is what one try of a client meets: an answer, or none.
+type answer struct {
+	status int
+	body   string
+}
+
+var lost = answer{}
+
 // script answers a client's tries one by one, and keeps their bodies.
 type script struct {
-	answers []func() (*http.Response, error)
+	answers []answer
 	bodies  []string
 }
+
+var errReset = errors.New("connection reset by peer")
 
 func (s *script) Do(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
@@ -107,24 +117,17 @@ func (s *script) Do(r *http.Request) (*http.Response, error) {
 	s.bodies = append(s.bodies, string(body))
 	next := s.answers[0]
 	s.answers = s.answers[1:]
-	return next()
-}
-
-var errReset = errors.New("connection reset by peer")
-
-func lost() (*http.Response, error) { return nil, errReset }
-
-func answer(status int, body string) func() (*http.Response, error) {
-	return func() (*http.Response, error) {
-		return &http.Response{
-			StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			Body: io.NopCloser(strings.NewReader(body)),
-		}, nil
+	if next == lost {
+		return nil, errReset
 	}
+	return &http.Response{
+		StatusCode: next.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(strings.NewReader(next.body)),
+	}, nil
 }
 
-func refusal(name string) func() (*http.Response, error) {
-	return answer(http.StatusBadRequest, fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s"}`, name))
+func refusal(name string) answer {
+	return answer{http.StatusBadRequest, fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s"}`, name)}
 }
 
 type atOnce struct{}
@@ -144,26 +147,25 @@ func scripted(s *script) *dynamo.Store {
 // TestLostAnswers: what the last try says is believed only as far as the token
 // makes it certain.
 func TestLostAnswers(t *testing.T) {
-	type answers = []func() (*http.Response, error)
-	conditionFailed := answer(http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-		"CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"None"}]}`)
+	conditionFailed := answer{http.StatusBadRequest, `{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+		"CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"None"}]}`}
 	for name, c := range map[string]struct {
-		tries answers
+		tries []answer
 		want  error // nil: success
 	}{
-		"all lost":            {answers{lost, lost}, table.ErrUnknownOutcome},
-		"lost, then done":     {answers{lost, answer(http.StatusOK, `{}`)}, nil},
-		"lost, then throttle": {answers{lost, refusal("ThrottlingException")}, table.ErrUnknownOutcome},
-		"lost, then at work":  {answers{lost, refusal("TransactionInProgressException")}, table.ErrUnknownOutcome},
-		"throttle, then lost": {answers{refusal("ThrottlingException"), lost}, table.ErrUnknownOutcome},
+		"all lost":            {[]answer{lost, lost}, table.ErrUnknownOutcome},
+		"lost, then done":     {[]answer{lost, {http.StatusOK, `{}`}}, nil},
+		"lost, then throttle": {[]answer{lost, refusal("ThrottlingException")}, table.ErrUnknownOutcome},
+		"lost, then at work":  {[]answer{lost, refusal("TransactionInProgressException")}, table.ErrUnknownOutcome},
+		"throttle, then lost": {[]answer{refusal("ThrottlingException"), lost}, table.ErrUnknownOutcome},
 		"server error, then throttle": {
-			answers{answer(http.StatusInternalServerError, `{"__type":"InternalServerError"}`), refusal("ThrottlingException")},
+			[]answer{{http.StatusInternalServerError, `{"__type":"InternalServerError"}`}, refusal("ThrottlingException")},
 			table.ErrUnknownOutcome,
 		},
-		"throttled twice":  {answers{refusal("ThrottlingException"), refusal("ThrottlingException")}, table.ErrThrottled},
-		"broken answer":    {answers{answer(http.StatusOK, `{"Consumed`), answer(http.StatusOK, `{"Consumed`)}, table.ErrUnknownOutcome},
-		"bad gateway":      {answers{answer(http.StatusBadGateway, `<html>`), answer(http.StatusBadGateway, `<html>`)}, table.ErrUnknownOutcome},
-		"lost, then reuse": {answers{lost, refusal("IdempotentParameterMismatchException")}, table.ErrTokenReused},
+		"throttled twice":  {[]answer{refusal("ThrottlingException"), refusal("ThrottlingException")}, table.ErrThrottled},
+		"broken answer":    {[]answer{{http.StatusOK, `{"Consumed`}, {http.StatusOK, `{"Consumed`}}, table.ErrUnknownOutcome},
+		"bad gateway":      {[]answer{{http.StatusBadGateway, `<html>`}, {http.StatusBadGateway, `<html>`}}, table.ErrUnknownOutcome},
+		"lost, then reuse": {[]answer{lost, refusal("IdempotentParameterMismatchException")}, table.ErrTokenReused},
 	} {
 		s := &script{answers: c.tries}
 		if err := scripted(s).Transact(t.Context(), twoOps()); !errors.Is(err, c.want) {
@@ -176,10 +178,10 @@ func TestLostAnswers(t *testing.T) {
 		}
 	}
 	var failed *table.CanceledError
-	if err := scripted(&script{answers: answers{lost, conditionFailed}}).Transact(t.Context(), twoOps()); !errors.As(err, &failed) {
+	if err := scripted(&script{answers: []answer{lost, conditionFailed}}).Transact(t.Context(), twoOps()); !errors.As(err, &failed) {
 		t.Errorf("error %v: under its token a second try that fails was the first to be carried out", err)
 	}
-	err := scripted(&script{answers: answers{lost, lost}}).Transact(t.Context(), twoOps())
+	err := scripted(&script{answers: []answer{lost, lost}}).Transact(t.Context(), twoOps())
 	if !errors.Is(err, errReset) {
 		t.Errorf("error %v lost its cause", err)
 	}
@@ -203,11 +205,13 @@ func TestWriteCost(t *testing.T) {
 	}{
 		"as the store says": {
 			consumed(types.ConsumedCapacity{CapacityUnits: aws.Float64(14), WriteCapacityUnits: aws.Float64(14)}),
-			table.Put(item("a", 2), table.VersionIs(1)), table.Cost{Ops: 1, WRU: 14},
+			table.Put(item("a", 2), table.VersionIs(1)),
+			table.Cost{Ops: 1, WRU: 14},
 		},
 		"a repetition only reads": {
 			consumed(types.ConsumedCapacity{CapacityUnits: aws.Float64(2), ReadCapacityUnits: aws.Float64(2)}),
-			table.Put(item("a", 2), table.VersionIs(1)), table.Cost{Ops: 1, RRU: 2},
+			table.Put(item("a", 2), table.VersionIs(1)),
+			table.Cost{Ops: 1, RRU: 2},
 		},
 		"estimated":         {consumed(), table.Put(indexed, table.VersionIs(1)), table.Cost{Ops: 1, WRU: 3}},
 		"estimated new":     {consumed(), table.Put(indexed, table.Absent()), table.Cost{Ops: 1, WRU: 3}},

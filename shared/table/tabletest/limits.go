@@ -104,6 +104,6 @@ func ttlReadRule(w *world) {
 		}
 		return
 	}
-	w.wantSame(w.wantCanceled(err).Reasons, []table.Reason{{Failed: true}})
+	w.wantSame(w.reasons(err), []table.Reason{{Failed: true}})
 	w.wantSame(seen, (*table.Item)(nil))
 }

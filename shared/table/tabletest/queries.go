@@ -68,8 +68,14 @@ func queryBetween(w *world) {
 	w.fillKeys("P", inByteOrder...)
 	w.fillKeys("Q", "K#a", "K#b")
 	for _, r := range [][2]string{
-		{"K#a", "K#b"}, {"K#", "K#\U0010ffff"}, {"A", "Z"}, {"K#a", "K#a"}, {"K#a!", "K#a~"},
-		{"K#c", "K#d"}, {"K#\x7f", "K#\ue000"}, {"K#\x00", "K#\x00\x00"},
+		{"K#a", "K#b"},
+		{"K#", "K#\U0010ffff"},
+		{"A", "Z"},
+		{"K#a", "K#a"},
+		{"K#a!", "K#a~"},
+		{"K#c", "K#d"},
+		{"K#\x7f", "K#\ue000"},
+		{"K#\x00", "K#\x00\x00"},
 	} {
 		want := slices.DeleteFunc(slices.Clone(inByteOrder), func(sk string) bool { return sk < r[0] || sk > r[1] })
 		q := table.Query{PK: "P", From: r[0], To: r[1], Limit: 7, Consistency: table.Strong}

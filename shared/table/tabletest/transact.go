@@ -203,9 +203,9 @@ func transactReasons(w *world) {
 		table.Delete(key("E"), table.VersionIs(1)),    // nothing stands there
 		table.Check(keys.Stored("P2", "A"), table.Absent()),
 	}})
-	canceled := w.wantCanceled(err)
-	got := make([]table.Reason, 0, len(canceled.Reasons))
-	for _, r := range canceled.Reasons {
+	reasons := w.reasons(err)
+	got := make([]table.Reason, 0, len(reasons))
+	for _, r := range reasons {
 		if !r.Failed {
 			r.Found = nil // told for failed conditions only
 		}

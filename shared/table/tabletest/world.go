@@ -111,13 +111,19 @@ func (w *world) wantLimit(err error, limit string) {
 	}
 }
 
-func (w *world) wantCanceled(err error) *table.CanceledError {
+func (w *world) wantCanceled(err error) {
+	w.Helper()
+	w.reasons(err)
+}
+
+// reasons are those of a transaction that had to be canceled.
+func (w *world) reasons(err error) []table.Reason {
 	w.Helper()
 	var canceled *table.CanceledError
 	if !errors.As(err, &canceled) {
 		w.Fatalf("error %v, want a CanceledError", err)
 	}
-	return canceled
+	return canceled.Reasons
 }
 
 func (w *world) get(k keys.Raw) *table.Item {
