@@ -35,10 +35,12 @@ func TestOverMoto(t *testing.T) {
 	tabletest.Run(t, tabletest.Harness{
 		New: backend{endpoint: startMoto(t, path), http: plain(), streams: true}.open,
 		CannotProve: map[string]string{
-			"SnapshotGet":   "TransactGetItems takes no lock, so transactions get between",
-			"TransactToken": "ClientRequestToken is ignored",
-			"ItemSize":      "its limit is 405,000 bytes, DynamoDB's 409,600",
-			"Units":         "no ConsumedCapacity of transactions, and items of 400 KB are refused",
+			"SnapshotGet":       "TransactGetItems takes no lock, so transactions get between",
+			"TransactAbsent":    "transactions take no lock: two that create one item at once can both win",
+			"TransactVersionIs": "transactions take no lock: two on one version can both win",
+			"TransactToken":     "ClientRequestToken is ignored",
+			"ItemSize":          "its limit is 405,000 bytes, DynamoDB's 409,600",
+			"Units":             "no ConsumedCapacity of transactions, and items of 400 KB are refused",
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package tabletest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -164,9 +165,9 @@ func batchGetUnprocessed(w *world) {
 }
 
 // snapshotGet moves one token along a row of items, in transactions of two
-// items each: every snapshot must show it exactly once.
+// items each: every snapshot taken meanwhile must show it exactly once.
 func snapshotGet(w *world) {
-	const row, moves = 8, 60
+	const row, snapshots = 8, 200
 	cell := func(i int) keys.Raw { return keys.Stored(fmt.Sprintf("P%d", i%row), "CELL") }
 	wanted := []keys.Raw{keys.Stored("P0", "ABSENT")}
 	for i := range row {
@@ -175,19 +176,22 @@ func snapshotGet(w *world) {
 	w.write(put(item(cell(0), 1)))
 
 	var mover sync.WaitGroup
-	moved := make(chan error, moves)
+	ctx, stop := context.WithCancel(w.Context())
 	mover.Go(func() {
-		defer close(moved)
-		for i := range moves {
-			moved <- w.retry(table.Tx{Ops: []table.Op{
+		for i := 0; ctx.Err() == nil; i++ {
+			err := w.retry(table.Tx{Ops: []table.Op{
 				table.Delete(cell(i), table.VersionIs(uint64(i+1))),
 				table.Put(item(cell(i+1), uint64(i+2)), table.Absent()),
 			}})
+			if err != nil {
+				w.Errorf("move %d: %v", i, err)
+				return
+			}
 		}
 	})
 	defer mover.Wait()
-	for err := range moved {
-		w.must(err)
+	defer stop()
+	for range snapshots {
 		got := w.snapshot(wanted)
 		tokens := 0
 		for i, it := range got[1:] {
