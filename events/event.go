@@ -27,6 +27,7 @@ const (
 	APIKeyRotated     = "api_key.rotated"
 	APIKeyRevoked     = "api_key.revoked"
 
+	PolicyRoleExpired   = "policy.role_expired"
 	AccessDriftDetected = "access.drift_detected"
 )
 
@@ -42,8 +43,16 @@ type Target struct {
 	ID   string `json:"id"`
 }
 
-// Event is one change. Its id and time are fixed at commit; Seq and the hashes
-// are given by the audit log.
+// Erasure stands in an event for personal data that was taken out of it, so
+// that its hash still holds (package chain). Both maps are by member:
+// `actor.id`, `on_behalf_of`, `source_ip`, `target.id`, `before`, `after`.
+type Erasure struct {
+	Erased map[string]string `json:"erased"` // commitment of each member that was erased, in hex
+	Keys   map[string]string `json:"keys"`   // commitment key of each that was not, in hex; the salt is gone
+}
+
+// Event is one change. Its id and time are fixed at commit; Seq, Salt and the
+// hashes are given by the audit log.
 type Event struct {
 	ID           string          `json:"id"`
 	Type         string          `json:"type"`
@@ -61,4 +70,6 @@ type Event struct {
 	CausedBy     string          `json:"caused_by,omitempty"`
 	PreviousHash string          `json:"previous_hash,omitempty"`
 	Hash         string          `json:"hash,omitempty"`
+	Salt         string          `json:"salt,omitempty"`    // 32 hex digits; blinds the commitments in Hash
+	Erasure      *Erasure        `json:"erasure,omitempty"` // in place of Salt, once something was erased
 }

@@ -101,6 +101,10 @@ func (w *Writer) RotateAPIKey(ctx context.Context, req *Request, o rbac.OrgID, i
 		if err != nil {
 			return nil, err
 		}
+		after.Index[keys.GSI4-1] = keys.IndexKey{}
+		if next.PreviousEnd != nil {
+			after.Index[keys.GSI4-1] = keys.Due(*next.PreviousEnd, "key/"+o.String()+"/"+id.String())
+		}
 		e, err := updated(events.APIKeyRotated, o, nil, apiKeyTarget(id), it, after, showAPIKey)
 		return &plan{
 			outcome: Outcome{Item: after, Revision: revision.Token{}.String()},

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -112,6 +113,8 @@ type wish struct {
 	one    bool // the request names one role, and no list
 	// replaces says that the one direct assignment stood there before.
 	replaces bool
+	// event is the type of the event where it does not follow from the policy.
+	event string
 }
 
 // with is what is read together with HEAD, in this order.
@@ -257,7 +260,7 @@ func (at attempt) plan(req *Request, p policyWrite, s snapshot.State) (*plan, er
 	}
 	out := Outcome{Created: !at.held.exists, Replaced: at.wish.replaces, Revision: revision.OfPolicy(p.scope.ID, s.Head.Revision, p.subject, version).String()}
 	e := &events.Event{
-		Type: policyEvent(at.held.exists, at.wish.delete), Org: p.scope.Org.String(), Scope: new(p.scope.ID.String()),
+		Type: cmp.Or(at.wish.event, policyEvent(at.held.exists, at.wish.delete)), Org: p.scope.Org.String(), Scope: new(p.scope.ID.String()),
 		Target: events.Target{Type: "policy", ID: p.subject.String()},
 	}
 	if at.held.exists {
@@ -277,6 +280,7 @@ func (at attempt) plan(req *Request, p policyWrite, s snapshot.State) (*plan, er
 		if err != nil {
 			return nil, err
 		}
+		it.Index[keys.GSI4-1] = policyDue(p.scope.ID, p.subject, at.after)
 		ops = append(ops, table.Put(it, table.VersionIs(table.VersionOf(oldPolicy))))
 		if !at.held.exists {
 			where, err := req.body(subject, "SubjectScope", 1, nil, entity.SubjectScope{Scope: p.scope.ID})
