@@ -44,6 +44,7 @@ type Scope struct {
 	Name        string       `json:"name"`
 	Description string       `json:"description,omitempty"`
 	Deleting    bool         `json:"deleting,omitzero"`
+	PurgeAfter  time.Time    `json:"purge_after,omitzero"` // once the fences were raised: when the contents may go
 }
 
 // Fence has a version and nothing else (design rule 6).
@@ -200,4 +201,9 @@ type Recompute struct {
 	Seen        int                 `json:"seen"`                // holders looked at
 	Written     int                 `json:"written"`             // documents written
 	Started     time.Time           `json:"started"`
+}
+
+// Task remembers when an hourly task last ran.
+type Task struct {
+	LastRun time.Time `json:"last_run"`
 }

@@ -14,6 +14,7 @@ const format = 1
 
 const (
 	flagDeleted = 1 << iota
+	flagPurged
 )
 
 // Encode is HEAD's Blob: entries keep their revision and time as differences,
@@ -24,6 +25,9 @@ func (h Head) Encode() []byte {
 	var flags byte
 	if h.Deleted {
 		flags |= flagDeleted
+	}
+	if h.Purged {
+		flags |= flagPurged
 	}
 	b = append(b, flags)
 	b = text(b, h.Org.String())
@@ -75,7 +79,7 @@ func Decode(it *table.Item) (*Head, error) {
 		return nil, fmt.Errorf("%w: HEAD", table.ErrFormat)
 	}
 	r := reader{b: it.Blob[2:]}
-	h := &Head{Version: it.Version, Deleted: it.Blob[1]&flagDeleted != 0}
+	h := &Head{Version: it.Version, Deleted: it.Blob[1]&flagDeleted != 0, Purged: it.Blob[1]&flagPurged != 0}
 	org := r.text()
 	h.Incarnation = r.uint()
 	h.Revision = rbac.Revision(r.uint())

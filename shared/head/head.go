@@ -33,6 +33,7 @@ type Head struct {
 	Permissions int               // how many live ones the scope has
 	Roles       int
 	Deleted     bool // every check denies; contents are purged after
+	Purged      bool // they are: the id is free again, for its own org
 
 	Version uint64 // of the item; not part of the layout
 }

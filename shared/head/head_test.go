@@ -113,7 +113,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	collapsed := full.Raised(role("x"), true, now).Raised(role("y"), true, now.Add(-time.Hour))
 	deleted := newHead().Raised(role("a"), false, now)
-	deleted.Deleted, deleted.Floor, deleted.Permissions, deleted.Roles = true, 1, 10000, 3
+	deleted.Deleted, deleted.Purged = true, true
+	deleted.Floor, deleted.Permissions, deleted.Roles = 1, 10000, 3
 	for name, h := range map[string]head.Head{"empty": newHead(), "full": full, "collapsed": collapsed, "deleted": deleted} {
 		got, err := head.Decode(item(h))
 		if err != nil {

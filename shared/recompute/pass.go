@@ -146,7 +146,7 @@ const catchUpTries = 12
 func (e *Engine) catchUp(ctx context.Context, r *entity.Recompute, subjects []rbac.SubjectID) (wrote int, err error) {
 	for n := 0; len(subjects) > 0; n++ {
 		if n == catchUpTries {
-			return wrote, fmt.Errorf("%w: documents of %d subjects of %s", errChanged, len(subjects), r.Scope)
+			return wrote, fmt.Errorf("%w: documents of %d subjects of %s", ErrChanged, len(subjects), r.Scope)
 		}
 		if n > 0 {
 			if err := e.Clock.Sleep(ctx, min(time.Second, 5*time.Millisecond<<n)); err != nil {

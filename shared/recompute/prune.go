@@ -12,9 +12,9 @@ import (
 	"github.com/wardenhq/warden/shared/table/keys"
 )
 
-// raiseFences makes every assignment in flight fail and start again: what
+// RaiseFences makes every assignment in flight fail and start again: what
 // commits from now on has read the definitions after now.
-func (e *Engine) raiseFences(ctx context.Context, s rbac.ScopeID) error {
+func (e *Engine) RaiseFences(ctx context.Context, s rbac.ScopeID) error {
 	wanted := make([]keys.Raw, keys.Fences)
 	for k := range wanted {
 		wanted[k] = keys.Fence(s, k).Raw()
@@ -30,7 +30,7 @@ func (e *Engine) raiseFences(ctx context.Context, s rbac.ScopeID) error {
 			CreatedAt: now, UpdatedAt: now, Actor: actor,
 		}
 		err := e.transact(ctx, table.Tx{Ops: []table.Op{table.Put(it, table.VersionIs(table.VersionOf(old)))}})
-		if err != nil && !errors.Is(err, errChanged) { // changed: someone else raised it meanwhile, which serves as well
+		if err != nil && !errors.Is(err, ErrChanged) { // changed: someone else raised it meanwhile, which serves as well
 			return err
 		}
 	}

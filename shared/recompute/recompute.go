@@ -101,16 +101,24 @@ func (e *Engine) save(ctx context.Context, old *table.Item, r entity.Recompute, 
 // actor is who writes what no caller asked for.
 const actor = "system:projector"
 
-// errChanged: what was read has changed since.
-var errChanged = errors.New("recompute: changed since it was read")
+// ErrChanged says that what was read has changed since.
+var ErrChanged = errors.New("recompute: changed since it was read")
 
-// transact commits; a failed condition is errChanged.
+// Commit commits what no caller asked for, and tells of it; a failed condition is
+// ErrChanged.
+func (e *Engine) Commit(ctx context.Context, tx table.Tx) error {
+	err := e.transact(ctx, tx)
+	e.changed(tx)
+	return err
+}
+
+// transact commits; a failed condition is ErrChanged.
 func (e *Engine) transact(ctx context.Context, tx table.Tx) error {
 	for n := 0; ; n++ {
 		err := e.Table.Transact(ctx, tx)
 		var canceled *table.CanceledError
 		if errors.As(err, &canceled) {
-			return fmt.Errorf("%w: %w", errChanged, err)
+			return fmt.Errorf("%w: %w", ErrChanged, err)
 		}
 		if !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrThrottled) {
 			return err
@@ -122,9 +130,9 @@ func (e *Engine) transact(ctx context.Context, tx table.Tx) error {
 	}
 }
 
-// again says whether to read and try once more after errChanged.
+// again says whether to read and try once more after ErrChanged.
 func (e *Engine) again(ctx context.Context, n int, err error) (bool, error) {
-	if !errors.Is(err, errChanged) {
+	if !errors.Is(err, ErrChanged) {
 		return false, err
 	}
 	again, waitErr := e.Backoff.Wait(ctx, n)
@@ -162,7 +170,7 @@ func (e *Engine) Step(ctx context.Context, job Job) (Next, error) {
 	case entity.PhaseFirst, entity.PhaseSecond:
 		err = e.pass(ctx, &r)
 	case entity.PhaseFences:
-		if err = e.raiseFences(ctx, r.Scope); err == nil {
+		if err = e.RaiseFences(ctx, r.Scope); err == nil {
 			r.Phase, r.NotBefore = entity.PhaseSecond, e.Clock.Now().UTC().Add(Minute)
 		}
 	case entity.PhasePrune:
@@ -179,7 +187,7 @@ func (e *Engine) Step(ctx context.Context, job Job) (Next, error) {
 	if r.NotBefore.After(due) {
 		due = r.NotBefore
 	}
-	if err := e.save(ctx, it, r, due); err != nil && !errors.Is(err, errChanged) {
+	if err := e.save(ctx, it, r, due); err != nil && !errors.Is(err, ErrChanged) {
 		return Next{}, err
 	}
 	return Next{Wait: max(0, r.NotBefore.Sub(e.Clock.Now()))}, nil
@@ -188,7 +196,7 @@ func (e *Engine) Step(ctx context.Context, job Job) (Next, error) {
 // forget removes a fan-out that is over, unless a newer one took its place.
 func (e *Engine) forget(ctx context.Context, it *table.Item) error {
 	err := e.transact(ctx, table.Tx{Ops: []table.Op{table.Delete(it.Key, table.VersionIs(it.Version))}})
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, ErrChanged) {
 		return nil
 	}
 	return err

@@ -45,10 +45,11 @@ const (
 func (w *Writer) ProvisionOrg(ctx context.Context, req *Request, p Provision) (Outcome, Provisioned, error) {
 	var made Provisioned
 	out, err := w.commit(ctx, req, func(ctx context.Context) (*plan, error) {
-		if err := w.free(ctx, p.Org, p.Scope); err != nil {
+		before, err := w.free(ctx, p)
+		if err != nil {
 			return nil, err
 		}
-		ops, m, err := p.items(req)
+		ops, m, err := p.items(req, before)
 		if err != nil {
 			return nil, err
 		}
@@ -72,38 +73,58 @@ func (w *Writer) ProvisionOrg(ctx context.Context, req *Request, p Provision) (O
 	return out, made, err
 }
 
+// remains are what a scope of the same id and org left when it was purged: its
+// HEAD, which keeps the id from other orgs, and documents, whose versions go on.
+type remains struct {
+	head  head.Head
+	owner []*table.Item // as a policy write reads it
+}
+
 // free says clearly what is in the way of new ids; the transaction's conditions
 // are what holds.
-func (w *Writer) free(ctx context.Context, o rbac.OrgID, s rbac.ScopeID) error {
-	org, it, err := stored.Get(ctx, w.Table, keys.Org(o), table.Strong)
+func (w *Writer) free(ctx context.Context, p Provision) (remains, error) {
+	var r remains
+	org, it, err := stored.Get(ctx, w.Table, keys.Org(p.Org), table.Strong)
 	switch {
 	case err != nil:
-		return err
+		return r, err
 	case it != nil && org.Status == entity.OrgDeleting:
-		return fault.New(fault.BeingDeleted, "an org of this id is being deleted")
+		return r, fault.New(fault.BeingDeleted, "an org of this id is being deleted")
 	case it != nil:
-		return fault.InField(fault.AlreadyExists, "id", "an org of this id exists")
+		return r, fault.InField(fault.AlreadyExists, "id", "an org of this id exists")
 	}
-	return w.freeScope(ctx, rbac.OrgID{}, s, "scope.id")
+	if r.head, err = w.freeScope(ctx, p.Org, p.Scope, "scope.id"); err != nil {
+		return r, err
+	}
+	owner := policyWrite{scope: Scope{ID: p.Scope}, subject: p.Owner}.keys()
+	if r.head.Version == 0 {
+		r.owner = make([]*table.Item, len(owner))
+		return r, nil
+	}
+	r.owner, err = w.Table.BatchGet(ctx, owner, table.Strong)
+	return r, err
 }
 
-// freeScope: only the org whose scope it was learns that it is being deleted.
-func (w *Writer) freeScope(ctx context.Context, o rbac.OrgID, s rbac.ScopeID, field string) error {
+// freeScope is the HEAD that a purged scope of the id left, the zero one when the
+// id is new. Only the org whose scope it was learns that it is being deleted.
+func (w *Writer) freeScope(ctx context.Context, o rbac.OrgID, s rbac.ScopeID, field string) (head.Head, error) {
 	it, err := w.Table.Get(ctx, keys.Head(s).Raw(), table.Strong)
 	if err != nil || it == nil {
-		return err
+		return head.Head{}, err
 	}
 	h, err := head.Decode(it)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		return head.Head{}, err
+	case h.Org != o || !h.Deleted:
+		return head.Head{}, fault.InField(fault.AlreadyExists, field, "a scope of this id exists")
+	case !h.Purged:
+		return head.Head{}, fault.New(fault.BeingDeleted, "a scope of this id is being deleted")
 	}
-	if h.Deleted && h.Org == o {
-		return fault.New(fault.BeingDeleted, "a scope of this id is being deleted")
-	}
-	return fault.InField(fault.AlreadyExists, field, "a scope of this id exists")
+	return *h, nil
 }
 
-func (p Provision) items(req *Request) (ops []table.Op, made Provisioned, err error) {
+func (p Provision) items(req *Request, before remains) (ops []table.Op, made Provisioned, err error) {
 	incarnation := incarnationAt(req)
 	perm := entity.Permission{Permission: rbac.Permission{
 		ID: rbac.Must(rbac.ParsePermissionID(adminPermission)), Resource: rbac.Must(rbac.ParseResourceID(rbac.Wildcard)),
@@ -113,7 +134,7 @@ func (p Provision) items(req *Request) (ops []table.Op, made Provisioned, err er
 		ID: rbac.Must(rbac.ParseRoleID(adminRole)), State: rbac.State{Incarnation: 1, Revision: 1},
 		Permissions: []rbac.PermissionRef{{ID: perm.ID, Incarnation: 1}}, Inherits: []rbac.RoleRef{},
 	}, Name: "Administrator", RequiredApprovals: 1}
-	h := head.Head{Org: p.Org, Incarnation: incarnation, Revision: 1, Last: rbac.OfRole(role.ID), Permissions: 1, Roles: 1, Version: 1}
+	h := head.Head{Org: p.Org, Incarnation: incarnation, Revision: 1, Last: rbac.OfRole(role.ID), Permissions: 1, Roles: 1, Version: before.head.Version + 1}
 	defs := new(rbac.Definitions)
 	defs.PutPermission(perm.ID, &perm.Permission)
 	defs.PutRole(role.ID, &role.Role)
@@ -121,7 +142,7 @@ func (p Provision) items(req *Request) (ops []table.Op, made Provisioned, err er
 	write := policyWrite{scope: scope, subject: p.Owner, roles: []Grant{{Role: role.ID}}, wish: func(held) (wish, error) {
 		return wish{direct: []Grant{{Role: role.ID}}}, nil
 	}}
-	state := snapshot.State{Head: &h, Defs: defs, With: make([]*table.Item, len(write.keys()))}
+	state := snapshot.State{Head: &h, Defs: defs, With: before.owner}
 	at, _, err := write.attempt(state)
 	if err != nil {
 		return nil, made, err
@@ -144,7 +165,7 @@ func (p Provision) items(req *Request) (ops []table.Op, made Provisioned, err er
 	made.Org.Index[keys.GSI1-1] = keys.OrgByName(p.Name, p.Org)
 	headItem := req.item(keys.Head(p.Scope).Raw(), "Head", h.Version, nil)
 	headItem.Blob = h.Encode()
-	return append(append(b.ops, table.Put(headItem, table.Absent())), policy.ops...), made, nil
+	return append(append(b.ops, table.Put(headItem, table.VersionIs(before.head.Version))), policy.ops...), made, nil
 }
 
 // incarnationAt makes the incarnation of a scope: no two scopes of one id are
@@ -287,6 +308,7 @@ func (w *Writer) DeleteOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 			return nil, err
 		}
 		after.Index = it.Index
+		after.Index[keys.GSI4-1] = keys.Due(req.Time, "org/"+o.String())
 		e, err := updated(events.OrgDeleted, o, nil, events.Target{Type: "org", ID: o.String()}, it, nil, showOrg)
 		return &plan{outcome: Outcome{Revision: revision.Token{}.String()}, ops: []table.Op{op}, event: e}, err
 	})

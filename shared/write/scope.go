@@ -28,7 +28,8 @@ func (w *Writer) CreateScope(ctx context.Context, req *Request, want entity.Scop
 		if org.Scopes >= rbac.MaxScopesInOrg {
 			return nil, limit("scopes an org", rbac.MaxScopesInOrg)
 		}
-		if err := w.freeScope(ctx, want.Org, want.ID, "id"); err != nil {
+		before, err := w.freeScope(ctx, want.Org, want.ID, "id")
+		if err != nil {
 			return nil, err
 		}
 		org.Scopes++
@@ -40,13 +41,13 @@ func (w *Writer) CreateScope(ctx context.Context, req *Request, want entity.Scop
 		if err != nil {
 			return nil, err
 		}
-		h := head.Head{Org: want.Org, Incarnation: incarnationAt(req), Version: 1}
+		h := head.Head{Org: want.Org, Incarnation: incarnationAt(req), Revision: before.Revision, Version: before.Version + 1}
 		headItem := req.item(keys.Head(want.ID).Raw(), "Head", h.Version, nil)
 		headItem.Blob = h.Encode()
 		e, err := updated(events.ScopeCreated, want.Org, &want.ID, scopeTarget(want.ID), nil, it, showScope)
 		return &plan{
-			outcome: Outcome{Item: it, Created: true, Revision: revision.OfDefinition(want.ID, 0).String()},
-			ops:     []table.Op{op, table.Put(it, table.Absent()), table.Put(headItem, table.Absent())},
+			outcome: Outcome{Item: it, Created: true, Revision: revision.OfDefinition(want.ID, h.Revision).String()},
+			ops:     []table.Op{op, table.Put(it, table.Absent()), table.Put(headItem, table.VersionIs(before.Version))},
 			event:   e,
 		}, err
 	})
@@ -147,6 +148,7 @@ func (w *Writer) DeleteScope(ctx context.Context, req *Request, s Scope, pre Pre
 		if err != nil {
 			return nil, err
 		}
+		after.Index[keys.GSI4-1] = keys.Due(req.Time, "scope/"+s.ID.String())
 		e, err := updated(events.ScopeDeleted, s.Org, &s.ID, scopeTarget(s.ID), it, nil, showScope)
 		return &plan{
 			outcome: Outcome{Revision: revision.OfDefinition(s.ID, h.Revision+1).String()},
@@ -197,15 +199,25 @@ func headDeleted(req *Request, s rbac.ScopeID, h *head.Head) table.Op {
 	return table.Put(it, table.VersionIs(h.Version))
 }
 
-// markHead marks one scope's HEAD on behalf of its org's deletion. The event of
-// that is the org's, so the transaction carries none.
+// markHead marks one scope on behalf of its org's deletion. The event of that is
+// the org's, so the transaction carries none.
 func (w *Writer) markHead(ctx context.Context, req *Request, o rbac.OrgID, s rbac.ScopeID) error {
 	for n := range plans {
 		h, err := w.readHead(ctx, s)
 		if err != nil || h == nil || h.Org != o || h.Deleted {
 			return err
 		}
-		err = w.transact(ctx, table.Tx{Ops: []table.Op{headDeleted(req, s, h)}})
+		e, it, err := stored.Get(ctx, w.Table, keys.Scope(o, s), table.Strong)
+		if err != nil || it == nil {
+			return err
+		}
+		e.Deleting = true
+		after, err := req.body(it.Key, "Scope", it.Version+1, it, e)
+		if err != nil {
+			return err
+		}
+		after.Index[keys.GSI4-1] = keys.Due(req.Time, "scope/"+s.String())
+		err = w.transact(ctx, table.Tx{Ops: []table.Op{headDeleted(req, s, h), table.Put(after, table.VersionIs(it.Version))}})
 		var canceled *table.CanceledError
 		if !errors.As(err, &canceled) {
 			return err

@@ -43,6 +43,7 @@ var built = map[string]keys.Raw{
 	"ScopeEvent":   keys.ScopeEvent(scope, 3, at, "evt_1").Raw(),
 	"OrgEvent":     keys.OrgEvent(org, at, "evt_1").Raw(),
 	"Recompute":    keys.Recompute(scope, 1).Raw(),
+	"Task":         keys.Task("k#%").Raw(),
 	"Idempotency":  keys.Idempotency(sha256.Sum256(nil)).Raw(),
 }
 
@@ -258,6 +259,9 @@ func TestParse(t *testing.T) {
 	}
 	if s, u, err := keys.ParseAccess(keys.Access(scope, subject).Raw()); err != nil || s != scope || u != subject {
 		t.Errorf("got %q %q, %v", s, u, err)
+	}
+	if s, err := keys.ParsePolicy(keys.Policy(scope, subject).Raw()); err != nil || s != scope {
+		t.Errorf("got %q, %v", s, err)
 	}
 	if _, err := keys.ParseHead(keys.Org(org).Raw()); err == nil {
 		t.Error("an org's key was read as a HEAD's")

@@ -64,6 +64,11 @@ func Fence(s rbac.ScopeID, k int) Key[entity.Fence] {
 	return key[entity.Fence](join("SCOPE", s.String()), fmt.Sprintf("FENCE#%02d", k))
 }
 
+// AllFences are the fences of a scope that were ever raised.
+func AllFences(s rbac.ScopeID) Range[entity.Fence] {
+	return Range[entity.Fence]{pk: join("SCOPE", s.String()), prefix: prefix("FENCE")}
+}
+
 // Permission is a permission's definition.
 func Permission(s rbac.ScopeID, p rbac.PermissionID) Key[entity.Permission] {
 	return key[entity.Permission](join("SCOPE", s.String()), join("PERMISSION", p.String()))
@@ -109,6 +114,11 @@ func RoleMembers(s rbac.ScopeID, r rbac.RoleID) Range[entity.RoleMember] {
 	return Range[entity.RoleMember]{pk: join("SCOPE", s.String()), prefix: prefix("ROLE_MEMBER", r.String())}
 }
 
+// AllRoleMembers are all subjects that hold any role of a scope.
+func AllRoleMembers(s rbac.ScopeID) Range[entity.RoleMember] {
+	return Range[entity.RoleMember]{pk: join("SCOPE", s.String()), prefix: prefix("ROLE_MEMBER")}
+}
+
 // SubjectScope says that a subject of an org has a policy in a scope.
 func SubjectScope(o rbac.OrgID, u rbac.SubjectID, s rbac.ScopeID) Key[entity.SubjectScope] {
 	return key[entity.SubjectScope](join("SUBJECT", o.String(), u.String()), join("SCOPE", s.String()))
@@ -144,6 +154,11 @@ func Member(o rbac.OrgID, u rbac.SubjectID) Key[entity.Member] {
 	return key[entity.Member](join("ORG", o.String()), join("MEMBER", u.String()))
 }
 
+// Members are all members of an org.
+func Members(o rbac.OrgID) Range[entity.Member] {
+	return Range[entity.Member]{pk: join("ORG", o.String()), prefix: prefix("MEMBER")}
+}
+
 // ScopeEvent is an outbox item of a scope; shard is hash(target) mod the scope's event shards.
 func ScopeEvent(s rbac.ScopeID, shard int, at time.Time, id string) Key[entity.Event] {
 	return key[entity.Event](join("EVENT", "SCOPE", s.String(), fmt.Sprintf("%02d", shard)), eventSK(at, id))
@@ -176,6 +191,11 @@ func Recompute(s rbac.ScopeID, name uint64) Key[entity.Recompute] {
 	return key[entity.Recompute](join("SCOPE", s.String()), fmt.Sprintf("RECOMPUTE#%016x", name))
 }
 
+// Recomputes are all fan-outs of a scope.
+func Recomputes(s rbac.ScopeID) Range[entity.Recompute] {
+	return Range[entity.Recompute]{pk: join("SCOPE", s.String()), prefix: prefix("RECOMPUTE")}
+}
+
 // DueShards is over how many partitions of GSI4 due work is spread.
 const DueShards = 16
 
@@ -193,4 +213,9 @@ func dueShard(n int) string { return fmt.Sprintf("DUE#%02d", n) }
 // and last sort key.
 func DueUntil(shard int, now time.Time) (pk, from, to string) {
 	return dueShard(shard), "0", now.UTC().Format(TimeLayout) + "$" // after every id's separator
+}
+
+// Task remembers when an hourly task last ran.
+func Task(name string) Key[entity.Task] {
+	return key[entity.Task]("TASK", join("TASK", name))
 }

@@ -42,3 +42,12 @@ func split(key, name string, n int) ([]string, error) {
 	}
 	return parts[1:], nil
 }
+
+// ParsePolicy reads the scope off a policy's key.
+func ParsePolicy(r Raw) (rbac.ScopeID, error) {
+	parts, err := split(r.pk, "SCOPE", 1)
+	if err != nil {
+		return rbac.ScopeID{}, err
+	}
+	return rbac.ParseScopeID(parts[0])
+}
