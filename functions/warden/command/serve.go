@@ -53,7 +53,7 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 	text(&o.Addr, "addr", "WARDEN_ADDR", "127.0.0.1:8080", "`HOST:PORT` to listen on; port 0 takes a free one")
 	text(&o.Data, "data", "WARDEN_DATA", "./.warden", "`DIRECTORY` of the data; "+serve.Memory+" keeps nothing")
 	text(&o.OperatorKey, "operator-key", "WARDEN_OPERATOR_KEY", "", "operator `KEY` of this run, not stored; without it one is made on the first start and printed once")
-	text(&backend, "backend", "WARDEN_BACKEND", "embedded", "`STORE` to run over: embedded")
+	text(&backend, "backend", "WARDEN_BACKEND", string(serve.Embedded), "`STORE` to run over: "+string(serve.Embedded))
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -67,19 +67,17 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 	case flags.NArg() > 0:
 		return o, wrong("serve: unexpected argument %q", flags.Arg(0))
 	case backend == "aws":
-		return o, wrong("serve: --backend aws is not available in this build; embedded is")
-	case backend != "embedded":
-		return o, wrong("serve: --backend: there is no %q; embedded is what there is", backend)
+		return o, wrong("serve: --backend aws is not available in this build; %s is", serve.Embedded)
+	case backend != string(serve.Embedded):
+		return o, wrong("serve: --backend: there is no %q; %s is what there is", backend, serve.Embedded)
 	case o.Data == "":
 		return o, wrong("serve: --data must name a directory, or be %s", serve.Memory)
 	}
 	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
 		return o, wrong("serve: --addr: %v", err)
 	}
-	if err := checkKey(o.OperatorKey); err != nil {
-		return o, err
-	}
-	return o, nil
+	o.Backend = serve.Backend(backend)
+	return o, checkKey(o.OperatorKey)
 }
 
 // hideKey keeps a key that the environment gives out of the list of defaults.

@@ -17,8 +17,15 @@ import (
 
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/table/embedded"
 )
+
+// Backend names what the server stores its table in.
+type Backend string
+
+// Embedded is one file in the data directory.
+const Embedded Backend = "embedded"
 
 // Memory as Options.Data keeps nothing.
 const Memory = embedded.Memory
@@ -29,7 +36,8 @@ const drainFor = 10 * time.Second
 // Options is how a server is started.
 type Options struct {
 	Addr        string // HOST:PORT; port 0 takes a free one
-	Data        string // directory, or Memory
+	Backend     Backend
+	Data        string // directory, or Memory; for Embedded
 	OperatorKey string // of this run; empty: a stored one, made when there is none
 	Log         *slog.Logger
 }
@@ -37,16 +45,32 @@ type Options struct {
 // Server is a server that holds its store and its address. Run serves it.
 type Server struct {
 	log      *slog.Logger
-	store    *embedded.Store
+	store    store
 	listener net.Listener
 	http     *http.Server
 	made     string
 }
 
+// store is what every backend gives.
+type store interface {
+	table.Store
+	Health() error // nil while it takes writes
+	Close() error
+}
+
+func openStore(o Options) (store, error) {
+	switch o.Backend {
+	case Embedded:
+		return embedded.Open(embedded.Options{Dir: o.Data})
+	default:
+		return nil, fmt.Errorf("serve: there is no backend %q", o.Backend)
+	}
+}
+
 // Open opens the store and the address. Clients may connect from then on; they
 // are served by Run.
 func Open(ctx context.Context, o Options) (*Server, error) {
-	store, err := embedded.Open(embedded.Options{Dir: o.Data})
+	store, err := openStore(o)
 	if err != nil {
 		return nil, err
 	}
