@@ -48,8 +48,8 @@ func (p *Purger) Scope(ctx context.Context, it *table.Item, s entity.Scope) (Nex
 		if err := p.Engine.RaiseFences(ctx, s.ID); err != nil {
 			return Next{}, err
 		}
-		s.PurgeAfter = p.Engine.Clock.Now().UTC().Add(recompute.Minute)
-		return Next{Wait: recompute.Minute}, p.save(ctx, it, s, s.PurgeAfter)
+		s.PurgeAfter = p.Engine.Clock.Now().UTC().Add(recompute.Settle)
+		return Next{Wait: recompute.Settle}, p.save(ctx, it, s, s.PurgeAfter)
 	}
 	if now.Before(s.PurgeAfter) {
 		return Next{Wait: s.PurgeAfter.Sub(now)}, nil
@@ -175,7 +175,7 @@ func (p *Purger) Org(ctx context.Context, it *table.Item, o entity.Org) (Next, e
 		return Next{}, err
 	}
 	if len(scopes) > 0 {
-		return Next{Wait: recompute.Minute}, nil
+		return Next{Wait: recompute.Settle}, nil
 	}
 	for _, in := range []span{
 		bounds(keys.APIKeys(o.ID)), bounds(keys.Members(o.ID)),

@@ -49,7 +49,7 @@ func (e *Engine) pass(ctx context.Context, r *entity.Recompute) error {
 		r.Phase = entity.PhaseFences
 		return nil
 	}
-	r.Phase, r.NotBefore = entity.PhasePrune, now.Add(Minute)
+	r.Phase, r.NotBefore = entity.PhasePrune, now.Add(Settle)
 	if old := r.Since.Add(MinimumAge); old.After(r.NotBefore) {
 		r.NotBefore = old
 	}

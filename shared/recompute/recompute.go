@@ -29,9 +29,9 @@ import (
 
 // The waits of rule 7.
 const (
-	// Minute is how long an accepted transaction may take to become visible, with
+	// Settle is how long an accepted transaction may take to become visible, with
 	// margin; and how long a default reader may hold a document and HEAD.
-	Minute = time.Minute
+	Settle = time.Minute
 	// MinimumAge of an entry that leaves flux: margin for replicas.
 	MinimumAge = 15 * time.Minute
 )
@@ -171,7 +171,7 @@ func (e *Engine) Step(ctx context.Context, job Job) (Next, error) {
 		err = e.pass(ctx, &r)
 	case entity.PhaseFences:
 		if err = e.RaiseFences(ctx, r.Scope); err == nil {
-			r.Phase, r.NotBefore = entity.PhaseSecond, e.Clock.Now().UTC().Add(Minute)
+			r.Phase, r.NotBefore = entity.PhaseSecond, e.Clock.Now().UTC().Add(Settle)
 		}
 	case entity.PhasePrune:
 		if err = e.prune(ctx, r); err == nil {

@@ -98,8 +98,10 @@ func run(t *testing.T, p *stream.Poller, handle func(table.Change) error, last s
 }
 
 func poller(f *feed, c *checkpoints) *stream.Poller {
-	return &stream.Poller{Name: "r", Feed: f, Checkpoints: c, Clock: &still{}, Batch: 4, Attempts: 3, Backoff: time.Second,
-		Park: func(context.Context, string, table.Change, error) error { return errors.New("nothing is to be parked") }}
+	return &stream.Poller{
+		Name: "r", Feed: f, Checkpoints: c, Clock: &still{}, Batch: 4, Attempts: 3, Backoff: time.Second,
+		Park: func(context.Context, string, table.Change, error) error { return errors.New("nothing is to be parked") },
+	}
 }
 
 func TestInOrderAndResumed(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // faulty answers transactions by a script: before nil, the store's own answer.
 type faulty struct {
 	table.Store
-	script []func(table.Store, context.Context, table.Tx) error
+	script []func(context.Context, table.Store, table.Tx) error
 	calls  int
 }
 
@@ -24,29 +24,32 @@ func (f *faulty) Transact(ctx context.Context, tx table.Tx) error {
 	}
 	next := f.script[0]
 	f.script = f.script[1:]
-	return next(f.Store, ctx, tx)
+	return next(ctx, f.Store, tx)
 }
 
-func fails(err error) func(table.Store, context.Context, table.Tx) error {
-	return func(table.Store, context.Context, table.Tx) error { return err }
+func fails(err error) func(context.Context, table.Store, table.Tx) error {
+	return func(context.Context, table.Store, table.Tx) error { return err }
 }
 
 // lost commits, and the answer never comes.
-func lost(s table.Store, ctx context.Context, tx table.Tx) error {
+func lost(ctx context.Context, s table.Store, tx table.Tx) error {
 	if err := s.Transact(ctx, tx); err != nil {
 		return err
 	}
 	return table.ErrUnknownOutcome
 }
 
-func (w *world) script(steps ...func(table.Store, context.Context, table.Tx) error) *faulty {
+func (w *world) script(steps ...func(context.Context, table.Store, table.Tx) error) *faulty {
 	f := &faulty{Store: w.table, script: steps}
 	w.writer.Table = f
 	return f
 }
 
 func (w *world) events() (n int) {
-	feed := w.table.(table.Feed)
+	feed, ok := w.table.(table.Feed)
+	if !ok {
+		w.t.Fatal("the table has no feed")
+	}
 	shards, err := feed.Shards(w.ctx)
 	must(w.t, err)
 	changes, _, err := feed.Changes(w.ctx, shards[0], "", 10000)
@@ -60,7 +63,7 @@ func (w *world) events() (n int) {
 }
 
 func TestLostAnswersTakeEffectOnce(t *testing.T) {
-	for name, steps := range map[string][]func(table.Store, context.Context, table.Tx) error{
+	for name, steps := range map[string][]func(context.Context, table.Store, table.Tx) error{
 		"lost once":               {lost},
 		"lost, then a conflict":   {lost, fails(table.ErrConflict)},
 		"nothing happened":        {fails(table.ErrUnknownOutcome)},
@@ -99,7 +102,7 @@ func TestLostDefinitionAnswersTakeEffectOnce(t *testing.T) {
 func TestConflictsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	for _, cause := range []error{table.ErrConflict, table.ErrThrottled, table.ErrUnknownOutcome} {
-		var steps []func(table.Store, context.Context, table.Tx) error
+		var steps []func(context.Context, table.Store, table.Tx) error
 		for range 50 {
 			steps = append(steps, fails(cause))
 		}
@@ -119,7 +122,7 @@ func TestStaleReadsArePlannedAnew(t *testing.T) {
 	w.mustRole("a")
 	w.mustRole("b")
 	plain := *w.writer
-	w.script(func(s table.Store, ctx context.Context, tx table.Tx) error {
+	w.script(func(ctx context.Context, s table.Store, tx table.Tx) error {
 		_, err := plain.AssignRole(ctx, w.request(), w.scope, subject("u"), grants("a")[0])
 		must(t, err)
 		return s.Transact(ctx, tx)
@@ -136,7 +139,7 @@ func TestFencesStopAssignmentsInFlight(t *testing.T) {
 	w := newWorld(t)
 	w.mustRole("r")
 	raised := 0
-	f := w.script(func(s table.Store, ctx context.Context, tx table.Tx) error {
+	f := w.script(func(ctx context.Context, s table.Store, tx table.Tx) error {
 		for _, op := range tx.Ops {
 			if op.Action == table.ActionCheck && strings.HasPrefix(op.Key.SK(), "FENCE#") {
 				raised++

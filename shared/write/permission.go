@@ -48,7 +48,7 @@ func (w *Writer) PutPermission(ctx context.Context, req *Request, s Scope, want 
 // DeletePermission deletes a permission that no role has; fault.InUse otherwise.
 func (w *Writer) DeletePermission(ctx context.Context, req *Request, s Scope, id rbac.PermissionID, pre Precondition) (Outcome, error) {
 	d := permission(s, id)
-	d.decide = func(ctx context.Context, st snapshot.State, it *table.Item) (change, error) {
+	d.decide = func(ctx context.Context, _ snapshot.State, it *table.Item) (change, error) {
 		old, exists, err := livePermission(it)
 		if err != nil {
 			return change{}, err

@@ -143,7 +143,7 @@ func (w *Writer) readRoles(ctx context.Context, s Scope, st snapshot.State) erro
 // otherwise. An assignment that is over is no use.
 func (w *Writer) DeleteRole(ctx context.Context, req *Request, s Scope, id rbac.RoleID, pre Precondition) (Outcome, error) {
 	d := role(s, id)
-	d.decide = func(ctx context.Context, st snapshot.State, it *table.Item) (change, error) {
+	d.decide = func(ctx context.Context, _ snapshot.State, it *table.Item) (change, error) {
 		old, exists, err := liveRole(it)
 		if err != nil {
 			return change{}, err

@@ -21,6 +21,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func closed(t *testing.T, b *local.Broker) {
+	t.Helper()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // log notes what was handled, and lets a test wait for it.
 type log struct {
 	mu   sync.Mutex
@@ -128,7 +135,7 @@ func TestMessagesOutliveTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = open(t, path)
-	defer b.Close()
+	defer closed(t, b)
 	if q, err = b.Queue("work", options(nil)); err != nil || q.Len() != 0 {
 		t.Errorf("%d messages come back after they were done, %v", q.Len(), err)
 	}
@@ -136,7 +143,7 @@ func TestMessagesOutliveTheProcess(t *testing.T) {
 
 func TestFailuresAreRetriedThenDead(t *testing.T) {
 	b := open(t, local.Memory)
-	defer b.Close()
+	defer closed(t, b)
 	l := newLog()
 	heal := false
 	var mu sync.Mutex
@@ -182,7 +189,7 @@ func TestFailuresAreRetriedThenDead(t *testing.T) {
 
 func TestPanicsAreFailures(t *testing.T) {
 	b := open(t, local.Memory)
-	defer b.Close()
+	defer closed(t, b)
 	l := newLog()
 	q, stop := start(t, b, "work", options(func(_ context.Context, batch []queue.Message) []string {
 		l.add(string(batch[0].Body))
@@ -198,7 +205,7 @@ func TestPanicsAreFailures(t *testing.T) {
 
 func TestGroupsTakeTurns(t *testing.T) {
 	b := open(t, local.Memory)
-	defer b.Close()
+	defer closed(t, b)
 	l := newLog()
 	o := options(func(_ context.Context, batch []queue.Message) []string {
 		l.add(string(batch[0].Body))
@@ -227,7 +234,7 @@ func TestGroupsTakeTurns(t *testing.T) {
 
 func TestAHangingGroupHoldsNoOther(t *testing.T) {
 	b := open(t, local.Memory)
-	defer b.Close()
+	defer closed(t, b)
 	l := newLog()
 	release := make(chan struct{})
 	o := options(func(_ context.Context, batch []queue.Message) []string {
@@ -253,7 +260,7 @@ func TestAHangingGroupHoldsNoOther(t *testing.T) {
 
 func TestOversizedMessagesAreRefused(t *testing.T) {
 	b := open(t, local.Memory)
-	defer b.Close()
+	defer closed(t, b)
 	q, err := b.Queue("work", options(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +283,7 @@ func TestCheckpointsOutliveTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = open(t, path)
-	defer b.Close()
+	defer closed(t, b)
 	if s, err := b.Checkpoint(t.Context(), "audit", "0"); err != nil || s != "17" {
 		t.Errorf("got %q, %v", s, err)
 	}
