@@ -83,12 +83,21 @@ func (c *client) call(ctx context.Context, method, path string, body any) (reply
 		}
 		text = bytes.NewReader(encoded)
 	}
-	r, err := http.NewRequestWithContext(ctx, method, c.url+path, text)
+	return c.send(ctx, method, path, text)
+}
+
+// stream posts a body as it becomes readable.
+func (c *client) stream(ctx context.Context, path string, body io.Reader) (reply, error) {
+	return c.send(ctx, http.MethodPost, path, body)
+}
+
+func (c *client) send(ctx context.Context, method, path string, body io.Reader) (reply, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.url+path, body)
 	if err != nil {
 		return reply{}, err
 	}
 	r.Header.Set("Authorization", "Bearer "+c.key)
-	if body != nil {
+	if body != http.NoBody {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultClient.Do(r)
