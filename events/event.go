@@ -6,31 +6,6 @@ package events
 
 import "encoding/json"
 
-// The types of events, ENTITY.VERB.
-const (
-	OrgCreated        = "org.created"
-	OrgUpdated        = "org.updated"
-	OrgDeleted        = "org.deleted"
-	ScopeCreated      = "scope.created"
-	ScopeUpdated      = "scope.updated"
-	ScopeDeleted      = "scope.deleted"
-	PermissionCreated = "permission.created"
-	PermissionUpdated = "permission.updated"
-	PermissionDeleted = "permission.deleted"
-	RoleCreated       = "role.created"
-	RoleUpdated       = "role.updated"
-	RoleDeleted       = "role.deleted"
-	PolicyCreated     = "policy.created"
-	PolicyUpdated     = "policy.updated"
-	PolicyDeleted     = "policy.deleted"
-	APIKeyCreated     = "api_key.created" //nolint:gosec // the name of an event, no credential
-	APIKeyRotated     = "api_key.rotated"
-	APIKeyRevoked     = "api_key.revoked"
-
-	PolicyRoleExpired   = "policy.role_expired"
-	AccessDriftDetected = "access.drift_detected"
-)
-
 // Actor is who made a change.
 type Actor struct {
 	Type string `json:"type"` // api_key, operator, member, scim_token or system
