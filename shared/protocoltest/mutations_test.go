@@ -38,7 +38,7 @@ var portMutations = []mutation{
 	{name: "names_no_empty", rule: "3: documents name definitions that grant nothing", port: naming(func(n named) bool {
 		return n.role == nil || !n.role.Deleted && len(n.role.Permissions) > 0
 	})},
-	{name: "live_other_revision", rule: "3: a strong live answer is of one revision", port: pinned(func(d duty) bool { return d == dutyStrong || d == dutyMixed }, "ACCESS")},
+	{name: "live_other_revision", rule: "3: a strong live answer is of one revision", port: pinned(func(d duty) bool { return d == dutyStrong || d == dutyMixed }, "ACCESS"), stage: manyStrong},
 
 	{name: "strong_plain", rule: "4: strong reads are one snapshot", port: strongPlain},
 	{name: "token_no_version", rule: "4: at_least demands the document's version", token: func(t revision.Token) revision.Token { t.Version = 0; return t }},
@@ -70,14 +70,21 @@ func crowded(w *world) { w.crowded = true }
 
 // lateWriters: policy writes that are held up while a fan-out comes to its end.
 func lateWriters(w *world) {
-	w.late, w.subjects = true, []string{"u0"}
-	w.cast.project, w.cast.policy = 2, 2
+	w.late, w.subjects, w.roles = true, []string{"u0"}, []string{"r0"}
+	w.cast = cast{define: 1, policy: 2, project: 2, atLeast: 1, changes: 2}
 }
 
-// manyDefaults: readers of stale documents, while two change definitions.
+// manyDefaults: readers of stale documents in small pieces, while two change
+// definitions.
 func manyDefaults(w *world) {
-	w.late, w.subjects, w.crowded = true, []string{"u0"}, false
-	w.cast = cast{define: 2, byDefault: 2, atLeast: 1, policy: 1, changes: 3}
+	w.late, w.subjects, w.roles, w.crowded, w.piece = true, []string{"u0"}, []string{"r0"}, false, 1
+	w.cast = cast{define: 3, byDefault: 2, atLeast: 1, changes: 3}
+}
+
+// manyStrong: the same with strong readers.
+func manyStrong(w *world) {
+	manyDefaults(w)
+	w.cast = cast{define: 3, strong: 3, policy: 1, changes: 3}
 }
 
 // headUnconditioned raises whatever HEAD stands there.
@@ -255,26 +262,35 @@ func strongPlain(p port) table.Store {
 	return m
 }
 
-// pinned shows in every further piece the HEAD that came with the anchor (none:
-// that was read alone), as if it had not moved.
+// pinned shows in every further piece the HEAD that came with the anchor, as if
+// it had not moved. Without an anchor that is the HEAD read alone, or in a batch.
 func pinned(whose func(duty) bool, anchor string) func(port) table.Store {
 	return func(p port) table.Store {
+		if !whose(p.a.duty) {
+			return p
+		}
 		var pin *table.Item
 		m := altered{port: p}
 		m.snapshot = func(ctx context.Context, wanted []keys.Raw) ([]*table.Item, error) {
 			items, err := p.TransactGet(ctx, wanted)
-			if err != nil || !whose(p.a.duty) {
-				return items, err
+			at := slices.IndexFunc(wanted, func(k keys.Raw) bool { return kindOf(k) == "HEAD" })
+			switch {
+			case err != nil || at < 0:
+			case (stop{keys: wanted}).has(anchor), anchor == "" && len(wanted) == 1:
+				pin = items[at]
+			case pin != nil && !(stop{keys: wanted}).has("ACCESS"):
+				items = slices.Clone(items)
+				items[at] = pin
 			}
-			if at := slices.IndexFunc(wanted, func(k keys.Raw) bool { return kindOf(k) == "HEAD" }); at >= 0 {
-				if anchor == "" && len(wanted) == 1 || (stop{keys: wanted}).has(anchor) {
-					pin = items[at]
-				} else if pin != nil {
-					items = slices.Clone(items)
-					items[at] = pin
-				}
+			return items, err
+		}
+		m.batch = func(ctx context.Context, wanted []keys.Raw, c table.Consistency) ([]*table.Item, error) {
+			items, err := p.BatchGet(ctx, wanted, c)
+			at := slices.IndexFunc(wanted, func(k keys.Raw) bool { return kindOf(k) == "HEAD" })
+			if err == nil && at >= 0 && anchor == "" {
+				pin = items[at]
 			}
-			return items, nil
+			return items, err
 		}
 		return m
 	}

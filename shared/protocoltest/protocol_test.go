@@ -70,13 +70,16 @@ func replay(seed uint64, m *mutation) string {
 	return s.trace.String()
 }
 
+// wrongSeed is how TestSchedules tells of a fault.
+const wrongSeed = "wrong: seed"
+
 // TestSchedules runs the protocol as it is: nothing may be wrong. WARDEN_SEED
 // runs one schedule and prints it; WARDEN_SCHEDULES and WARDEN_FIRST choose
 // which ones run.
 func TestSchedules(t *testing.T) {
 	if text := os.Getenv("WARDEN_SEED"); text != "" {
 		seed := number(t, text)
-		s := newSim(uint64(seed), nil, true)
+		s := newSim(uint64(seed), staged(t), true)
 		err := s.run()
 		t.Log("\n" + s.trace.String())
 		if err != nil {
@@ -87,10 +90,10 @@ func TestSchedules(t *testing.T) {
 	count := number(t, cmp.Or(os.Getenv("WARDEN_SCHEDULES"), strconv.Itoa(schedules)))
 	first := number(t, cmp.Or(os.Getenv("WARDEN_FIRST"), "0"))
 	begun := time.Now()
-	ran, answers, seed, fault := play(uint64(first), count, nil)
+	ran, answers, seed, fault := play(uint64(first), count, staged(t))
 	t.Logf("%d schedules, %d answers judged, in %v", ran, answers, time.Since(begun).Round(time.Millisecond))
 	if fault != nil {
-		t.Fatalf("seed %d: %v\nagain with its trace: WARDEN_SEED=%d go test ./shared/protocoltest -run TestSchedules -v", seed, fault, seed)
+		t.Fatalf("%s %d: %v\nagain with its trace: WARDEN_SEED=%d go test ./shared/protocoltest -run TestSchedules -v", wrongSeed, seed, fault, seed)
 	}
 	if answers < ran {
 		t.Errorf("%d schedules asked %d questions: that shows nothing", ran, answers)

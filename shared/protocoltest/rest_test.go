@@ -118,7 +118,7 @@ func (s *sim) restDefinitions() {
 func (s *sim) restMembers() {
 	for _, u := range s.subjects {
 		held := s.held(u)
-		for _, r := range append(slices.Clone(s.roles), "r5", "r6") {
+		for _, r := range append(slices.Clone(s.roles), newborn...) {
 			it, err := s.base.Get(s.ctx, keys.RoleMember(s.scope.ID, roleID(r), subjectID(u)).Raw(), table.Strong)
 			s.must(err)
 			i := slices.IndexFunc(held, func(a entity.Assignment) bool { return a.Role == roleID(r) })

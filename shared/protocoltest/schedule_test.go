@@ -164,7 +164,7 @@ func (s *sim) ambush(a *actor) bool {
 		if r.IntN(3) == 0 {
 			return sleep(time.Second)
 		}
-		return until(hold{"Head", 1}, hold{"Policy", 1})
+		return until(hold{"Head", 1}, hold{"Head", 2}, hold{"Policy", 1})
 	case at.kind == callBatch && len(at.keys) == 1 && at.has("HEAD"):
 		return until(hold{"Prune", 1}, hold{"Head", 1})
 	case at.kind == callBatch:

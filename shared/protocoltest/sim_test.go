@@ -99,7 +99,7 @@ func (s *sim) process() *process {
 	return &process{
 		definitions: snapshot.NewCache(pick(s.rnd, 3, 1000, 1000, 1000)),
 		items:       decide.NewCache(1 << 20),
-		piece:       pick(s.rnd, 1, 2, 2, 90),
+		piece:       cmp.Or(s.piece, pick(s.rnd, 1, 2, 2, 90)),
 	}
 }
 

@@ -28,6 +28,9 @@ type world struct {
 	roles       []string
 	late        bool // actors are stopped where it hurts most: see ambush
 	crowded     bool // flux stands just below its limit
+	share       bool // all in one process
+	newborn     bool // roles that were never there before are asked for
+	piece       int  // how many definitions one read takes; 0: any number
 	cast        cast
 }
 
@@ -124,13 +127,13 @@ func (s *sim) draw() {
 func (s *sim) enter() {
 	r := s.rnd
 	var shared *process
-	if chance(r, 0.4) {
+	if s.share || chance(r, 0.4) {
 		shared = s.process()
 	}
 	enter := func(count int, d duty, body func() func(*actor)) {
 		for range count {
 			p := shared
-			if p == nil || chance(r, 0.4) {
+			if p == nil || !s.share && chance(r, 0.4) {
 				p = s.process()
 			}
 			s.spawn(d, p, body())

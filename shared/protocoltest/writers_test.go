@@ -12,11 +12,20 @@ import (
 	"github.com/wardenhq/warden/shared/write"
 )
 
+// references are the ids that a request names.
+type references struct{ roles, permissions []string }
+
+// missing says whether one of them is of nothing that lives.
+func (r references) missing(d *definitions) bool {
+	return slices.ContainsFunc(r.roles, func(id string) bool { e, there := d.roles[id]; return !there || e.Deleted }) ||
+		slices.ContainsFunc(r.permissions, func(id string) bool { e, there := d.permissions[id]; return !there || e.Deleted })
+}
+
 // change makes one request and holds its outcome against what was committed.
 // False when it was refused, or when nobody knows (503).
-func (a *actor) change(what string, do func(*write.Writer, *write.Request) (write.Outcome, error)) bool {
+func (a *actor) change(what string, named references, do func(*write.Writer, *write.Request) (write.Outcome, error)) bool {
 	s, w := a.sim, a.writer()
-	req := s.request(w)
+	req, floor := s.request(w), s.acked
 	a.what = what
 	a.log("%s asks to %s", req.RequestID, what)
 	out, err := do(w, req)
@@ -29,8 +38,11 @@ func (a *actor) change(what string, do func(*write.Writer, *write.Request) (writ
 		s.violation("%s was refused (%v) and had been committed", req.RequestID, err)
 		return false
 	case err != nil:
-		if code == fault.Internal {
+		switch code {
+		case fault.Internal:
 			s.violation("%s failed: %v", req.RequestID, err)
+		case fault.UnknownReference:
+			s.judgeUnknown(req.RequestID, named, floor)
 		}
 		a.log("%s: refused: %v", req.RequestID, err)
 		return false
@@ -52,6 +64,17 @@ func (a *actor) change(what string, do func(*write.Writer, *write.Request) (writ
 	a.log("%s: acknowledged, commit %d, revision %d version %d", req.RequestID, index, token.Revision, token.Version)
 	s.judgeOutcome(req.RequestID, out, token)
 	return true
+}
+
+// judgeUnknown holds a refusal to a state since the request in which one of its
+// references was to nothing.
+func (s *sim) judgeUnknown(request string, named references, floor int) {
+	for index := floor; index < len(s.history.commits); index++ {
+		if named.missing(s.history.definitionsAt(index)) {
+			return
+		}
+	}
+	s.violation("%s was refused for a reference to nothing, of %v; all were there from commit %d on", request, named, floor)
 }
 
 // judgeOutcome holds an acknowledged change to what it committed: the item it
@@ -83,6 +106,9 @@ func (s *sim) policyWriter(count int) func(*actor) {
 		r := a.rnd
 		for range count {
 			u, grant := subjectID(pick(r, s.subjects...)), write.Grant{Role: roleID(pick(r, s.roles...))}
+			if s.newborn || chance(r, 0.05) {
+				grant.Role = roleID(pick(r, newborn...))
+			}
 			if chance(r, 0.15) {
 				grant.Expiry = rbac.ExpiresAt(s.now().Add(pick(r, 500*time.Millisecond, 3*time.Second, 100*time.Second)))
 			}
@@ -94,7 +120,7 @@ func (s *sim) policyWriter(count int) func(*actor) {
 			case "revoke":
 				a.revoke(u, grant.Role)
 			case "delete":
-				a.change("delete the policy of "+u.String(), func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+				a.change("delete the policy of "+u.String(), references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 					return w.DeletePolicy(s.ctx, req, s.scope, u, nil)
 				})
 			}
@@ -106,28 +132,31 @@ func (s *sim) policyWriter(count int) func(*actor) {
 }
 
 func (a *actor) assign(u rbac.SubjectID, g write.Grant) bool {
-	return a.change("assign "+g.Role.String()+" to "+u.String(), func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	return a.change("assign "+g.Role.String()+" to "+u.String(), references{roles: []string{g.Role.String()}}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.AssignRole(a.sim.ctx, req, a.sim.scope, u, g)
 	})
 }
 
 func (a *actor) put(u rbac.SubjectID, g write.Grant, more []string) bool {
-	grants := []write.Grant{g}
+	grants, roles := []write.Grant{g}, []string{g.Role.String()}
 	for _, id := range more {
 		if roleID(id) != g.Role {
-			grants = append(grants, write.Grant{Role: roleID(id)})
+			grants, roles = append(grants, write.Grant{Role: roleID(id)}), append(roles, id)
 		}
 	}
-	return a.change("put the policy of "+u.String(), func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	return a.change("put the policy of "+u.String(), references{roles: roles}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.PutPolicy(a.sim.ctx, req, a.sim.scope, u, grants, nil)
 	})
 }
 
 func (a *actor) revoke(u rbac.SubjectID, r rbac.RoleID) bool {
-	return a.change("revoke "+r.String()+" from "+u.String(), func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	return a.change("revoke "+r.String()+" from "+u.String(), references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.RevokeRole(a.sim.ctx, req, a.sim.scope, u, r)
 	})
 }
+
+// newborn are roles that no world begins with.
+var newborn = []string{"r5", "r6"}
 
 func (s *sim) definitionWriter(count int) func(*actor) {
 	return func(a *actor) {
@@ -135,7 +164,11 @@ func (s *sim) definitionWriter(count int) func(*actor) {
 		for range count {
 			id, p := pick(r, s.roles...), pick(r, s.permissions...)
 			others := slices.DeleteFunc(slices.Clone(s.roles), func(o string) bool { return o == id })
-			switch pick(r, "perms", "perms", "perms", "inherits", "inherits", "effect", "reborn", "reborn permission", "new") {
+			kind := pick(r, "perms", "perms", "perms", "inherits", "inherits", "effect", "reborn", "reborn permission", "new")
+			if s.newborn {
+				kind = "new"
+			}
+			switch kind {
 			case "perms":
 				_, inherits := s.roleNow(id)
 				a.putRole(id, some(r, s.permissions), inherits)
@@ -145,7 +178,7 @@ func (s *sim) definitionWriter(count int) func(*actor) {
 			case "effect":
 				a.putPermission(p)
 			case "new":
-				a.putRole(pick(r, "r5", "r6"), some(r, s.permissions), some(r, s.roles))
+				a.putRole(pick(r, newborn...), some(r, s.permissions), some(r, s.roles))
 			case "reborn":
 				a.rebornRole(id)
 			case "reborn permission":
@@ -171,20 +204,20 @@ func (s *sim) roleNow(id string) (permissions, inherits []string) {
 }
 
 func (a *actor) putRole(id string, permissions, inherits []string) bool {
-	return a.change("put role "+id, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	return a.change("put role "+id, references{inherits, permissions}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.PutRole(a.sim.ctx, req, a.sim.scope, role(id, permissions, inherits), nil)
 	})
 }
 
 func (a *actor) putPermission(id string) bool {
 	want := a.sim.permission(id, pick(a.rnd, rbac.Allow, rbac.Deny))
-	return a.change("put permission "+id, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	return a.change("put permission "+id, references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.PutPermission(a.sim.ctx, req, a.sim.scope, want, nil)
 	})
 }
 
 func (a *actor) deleteRole(id string) bool {
-	return a.change("delete role "+id, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	return a.change("delete role "+id, references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.DeleteRole(a.sim.ctx, req, a.sim.scope, roleID(id), nil)
 	})
 }
@@ -226,7 +259,7 @@ func (a *actor) rebornPermission(id string) {
 	if a.dead {
 		return
 	}
-	a.change("delete permission "+id, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	a.change("delete permission "+id, references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.DeletePermission(s.ctx, req, s.scope, permissionID(id), nil)
 	})
 	if !a.dead {
@@ -239,7 +272,7 @@ func (s *sim) scopeDeleter(a *actor) {
 	if a.pause(stop{kind: callSleep, sleep: time.Duration(a.rnd.IntN(20)) * time.Second}) != nil {
 		return
 	}
-	a.change("delete the scope", func(w *write.Writer, req *write.Request) (write.Outcome, error) {
+	a.change("delete the scope", references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
 		return w.DeleteScope(s.ctx, req, s.scope, nil, true)
 	})
 }
