@@ -90,10 +90,14 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	a, err := c.do(ctx, d, r)
-	if err != nil {
-		return Answer{}, &Error{KindOf(err), d.host, err}
+	if err == nil {
+		return a, nil
 	}
-	return a, nil
+	kind := KindOf(err)
+	if kind == KindInvalidAnswer && ctx.Err() != nil { // the error is the context's cause, of any type
+		kind = KindOf(ctx.Err())
+	}
+	return Answer{}, &Error{kind, d.host, err}
 }
 
 func (c *Client) do(ctx context.Context, d destination, r Request) (Answer, error) {

@@ -178,7 +178,7 @@ func TestTLS(t *testing.T) {
 		assertKind(t, New(c.guard, Options{}), url, KindTLS)
 	})
 	t.Run("old version", func(t *testing.T) {
-		url, c := exampleServer(t, ok, &tls.Config{MaxVersion: tls.VersionTLS11}) //nolint:gosec // is to be refused
+		url, c := exampleServer(t, ok, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 		assertKind(t, c, url, KindTLS)
 	})
 	t.Run("no TLS", func(t *testing.T) {
@@ -256,5 +256,11 @@ func TestCanceled(t *testing.T) {
 	_, err := New(open(t, s), Options{}).Do(ctx, Request{Method: http.MethodGet, URL: s.URL})
 	if KindOf(err) != KindCanceled {
 		t.Errorf("got %v", err)
+	}
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("the server stops"))
+	_, err = New(open(t, s), Options{}).Do(ctx, Request{Method: http.MethodGet, URL: s.URL})
+	if KindOf(err) != KindCanceled {
+		t.Errorf("with a cause: %v", err)
 	}
 }

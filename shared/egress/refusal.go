@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// ErrRefusedTarget: Warden does not call that target. The error is a *RefusedError.
+// ErrRefusedTarget is every *RefusedError: Warden does not call that target.
 var ErrRefusedTarget = errors.New("egress: refused target")
 
 // Reason is the part of a target for which it is refused; a stable word.

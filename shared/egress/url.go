@@ -88,8 +88,8 @@ func isHex(c byte) bool {
 // splitAuthority separates host and port; the port is the scheme's own when
 // there is none.
 func splitAuthority(authority, scheme string) (host string, port uint16, err error) {
-	host, written := authority, ""
-	hasPort := false
+	var written string
+	var hasPort bool
 	if bracket := strings.IndexByte(authority, ']'); strings.HasPrefix(authority, "[") && bracket > 0 {
 		host = authority[:bracket+1]
 		written, hasPort = strings.CutPrefix(authority[bracket+1:], ":")

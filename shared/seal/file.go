@@ -23,54 +23,63 @@ func (e *KeyFileError) Error() string { return fmt.Sprintf("seal: key file %s: %
 // processes that make it at once all get the same key. Errors: *KeyFileError for
 // a file that others may read, or that is not a plain file of 32 bytes.
 func ReadOrCreateKey(path string, random io.Reader) (Key, error) {
-	key, err := readKey(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return key, err
+	secret, err := ReadOrCreateSecret(path, random)
+	if err != nil {
+		return Key{}, err
 	}
-	if err := createKey(path, random); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Key{}, fmt.Errorf("seal: creating a key file: %w", err)
-	}
-	return readKey(path)
+	return KeyOf(secret), nil
 }
 
-func readKey(path string) (Key, error) {
+// ReadOrCreateSecret is ReadOrCreateKey for the file of another kind of key: its
+// bytes as they are.
+func ReadOrCreateSecret(path string, random io.Reader) ([KeySize]byte, error) {
+	secret, err := readSecret(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return secret, err
+	}
+	if err := createSecret(path, random); err != nil && !errors.Is(err, fs.ErrExist) {
+		return secret, fmt.Errorf("seal: creating a key file: %w", err)
+	}
+	return readSecret(path)
+}
+
+func readSecret(path string) (secret [KeySize]byte, err error) {
 	// A link could lead out of the data directory, and a pipe would hang.
 	info, err := os.Lstat(path)
 	if err != nil {
-		return Key{}, fmt.Errorf("seal: key file: %w", err)
+		return secret, fmt.Errorf("seal: key file: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return Key{}, &KeyFileError{path, "is not a plain file"}
+		return secret, &KeyFileError{path, "is not a plain file"}
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // the operator says where the data is
 	if err != nil {
-		return Key{}, fmt.Errorf("seal: key file: %w", err)
+		return secret, fmt.Errorf("seal: key file: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read from
 	if info, err = f.Stat(); err != nil {
-		return Key{}, fmt.Errorf("seal: key file: %w", err)
+		return secret, fmt.Errorf("seal: key file: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return Key{}, &KeyFileError{path, fmt.Sprintf("mode %04o lets others at it; it must be 0600", mode)}
+		return secret, &KeyFileError{path, fmt.Sprintf("mode %04o lets others at it; it must be 0600", mode)}
 	}
 	raw, err := io.ReadAll(io.LimitReader(f, KeySize+1))
 	if err != nil {
-		return Key{}, fmt.Errorf("seal: key file: %w", err)
+		return secret, fmt.Errorf("seal: key file: %w", err)
 	}
 	if len(raw) != KeySize {
-		return Key{}, &KeyFileError{path, fmt.Sprintf("must have exactly %d bytes", KeySize)}
+		return secret, &KeyFileError{path, fmt.Sprintf("must have exactly %d bytes", KeySize)}
 	}
-	return KeyOf([KeySize]byte(raw)), nil
+	return [KeySize]byte(raw), nil
 }
 
-// createKey fails with fs.ErrExist when the file is there. Linking a finished
+// createSecret fails with fs.ErrExist when the file is there. Linking a finished
 // file to its name is atomic and, unlike renaming, never replaces one.
-func createKey(path string, random io.Reader) (err error) {
-	key, err := NewKey(random)
-	if err != nil {
-		return err
+func createSecret(path string, random io.Reader) (err error) {
+	var secret [KeySize]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
+		return fmt.Errorf("seal: reading random bytes: %w", err)
 	}
-	secret := key.secret()
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // with mode 0600
 	if err != nil {
@@ -96,7 +105,7 @@ func writeAll(f *os.File, b []byte) error {
 
 // syncDir makes a new name in the directory last.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := os.Open(dir) //nolint:gosec // as for the key file in it
 	if err != nil {
 		return err
 	}

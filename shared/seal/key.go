@@ -55,7 +55,7 @@ func (k Key) Named(id string) (Key, error) {
 func (k Key) ID() string { return k.id }
 
 // Format keeps the secret out of every verb of package fmt.
-func (k Key) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "seal.Key(%s)", k.id) }
+func (k Key) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "seal.Key("+k.id+")") }
 
 // LogValue keeps the secret out of logs.
 func (k Key) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }

@@ -19,7 +19,7 @@ const (
 
 const secretPrefix = "whsec_"
 
-// ErrBadSecret: a text that is no secret. The error does not repeat it.
+// ErrBadSecret is the error of a text that is no secret; it does not repeat the text.
 var ErrBadSecret = errors.New("webhook: a secret is whsec_ and the base64 of 24 to 64 bytes")
 
 // Secret is a signing key that one endpoint and Warden share. However it is

@@ -42,9 +42,10 @@ func mustMake(t testing.TB) Secret {
 	return s
 }
 
-func signed(t testing.TB, secrets []Secret, id string, at time.Time, body string) http.Header {
+// signed are the headers of the vector's body.
+func signed(t testing.TB, secrets []Secret, id string, at time.Time) http.Header {
 	t.Helper()
-	values, err := Sign(secrets, id, at, []byte(body))
+	values, err := Sign(secrets, id, at, []byte(vectorBody))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestSharedVector(t *testing.T) {
 func TestTwoSecretsSignNewFirst(t *testing.T) {
 	older, newer := mustParse(t, vectorSecret), mustMake(t)
 	at := time.Unix(vectorTime, 0)
-	both := signed(t, []Secret{newer, older}, vectorID, at, vectorBody)
+	both := signed(t, []Secret{newer, older}, vectorID, at)
 	entries := strings.Split(both.Get(HeaderSignature), " ")
 	if len(entries) != 2 || entries[1] != vectorSignature {
 		t.Errorf("entries %q, want the old secret's second", entries)
@@ -81,7 +82,7 @@ func TestTwoSecretsSignNewFirst(t *testing.T) {
 			t.Errorf("a receiver with the %s secret: %v", name, err)
 		}
 	}
-	twice := signed(t, []Secret{older, older}, vectorID, at, vectorBody)
+	twice := signed(t, []Secret{older, older}, vectorID, at)
 	if got := twice.Get(HeaderSignature); got != vectorSignature {
 		t.Errorf("one secret given twice signs %q", got)
 	}
@@ -129,7 +130,7 @@ func TestWhatDoesNotVerify(t *testing.T) {
 		"a second before it begins": {skew: -DefaultTolerance - time.Second, want: ErrTooNew},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, body := signed(t, []Secret{secret}, "id", at, vectorBody), vectorBody
+			h, body := signed(t, []Secret{secret}, "id", at), vectorBody
 			if c.change != nil {
 				c.change(h)
 			}
@@ -141,7 +142,7 @@ func TestWhatDoesNotVerify(t *testing.T) {
 			}
 		})
 	}
-	h := signed(t, []Secret{secret}, "id", at, vectorBody)
+	h := signed(t, []Secret{secret}, "id", at)
 	if err := verifier(at, mustMake(t), Secret{}).Verify(h, []byte(vectorBody)); !errors.Is(err, ErrSignature) {
 		t.Errorf("another secret: %v", err)
 	}
