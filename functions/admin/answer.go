@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/httpapi/segment"
@@ -64,11 +63,13 @@ func deleted(out write.Outcome) httpapi.Reply[httpapi.None] {
 }
 
 // path is the path of a resource: literals and ids in turn.
-func path(literal, id string, more ...string) string {
-	var b strings.Builder
-	b.WriteString("/v1/" + literal + "/" + segment.Encode(id))
-	for i := 0; i < len(more); i += 2 {
-		b.WriteString("/" + more[i] + "/" + segment.Encode(more[i+1]))
+func path(parts ...string) string {
+	p := "/v1"
+	for i, s := range parts {
+		if i%2 == 1 {
+			s = segment.Encode(s)
+		}
+		p += "/" + s
 	}
-	return b.String()
+	return p
 }

@@ -150,7 +150,7 @@ func reaches(c *httpapi.Call, key entity.APIKey) bool {
 }
 
 func (a *api) listAPIKeys(ctx context.Context, c *httpapi.Call, o rbac.OrgID, _ httpapi.None) (httpapi.Reply[httpapi.Page[resource.APIKey]], error) {
-	if _, _, err := a.org(ctx, o); err != nil {
+	if err := a.liveOrg(ctx, o); err != nil {
 		return httpapi.Reply[httpapi.Page[resource.APIKey]]{}, err
 	}
 	return list(ctx, a, c, keys.APIKeys(o), func(k entity.APIKey) bool { return reaches(c, k) }, resource.OfAPIKey)
@@ -162,7 +162,7 @@ func (a *api) getAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, _ ht
 	if err != nil {
 		return none, err
 	}
-	if _, _, err := a.org(ctx, o); err != nil {
+	if err := a.liveOrg(ctx, o); err != nil {
 		return none, err
 	}
 	return one(ctx, a, keys.APIKey(o, id), write.ErrNoAPIKey, func(k entity.APIKey) bool { return reaches(c, k) }, resource.OfAPIKey)
@@ -211,7 +211,7 @@ func (a *api) rotateAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, b
 	if err != nil {
 		return none, err
 	}
-	if _, _, err := a.org(ctx, o); err != nil {
+	if err := a.liveOrg(ctx, o); err != nil {
 		return none, err
 	}
 	allow := func(k entity.APIKey) error {

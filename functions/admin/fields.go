@@ -53,8 +53,8 @@ func (f *fields) optionalName(field, s string) {
 	}
 }
 
-func (f *fields) description(field, s string) {
-	f.atMost(field, len(s), rbac.MaxDescriptionBytes, "bytes")
+func (f *fields) description(s string) {
+	f.atMost("description", len(s), rbac.MaxDescriptionBytes, "bytes")
 }
 
 // atMost holds a published limit.

@@ -74,7 +74,12 @@ func TestHostileBodies(t *testing.T) {
 func TestHostileValues(t *testing.T) {
 	values := []any{
 		nil, true, -1, 1.5, 1e300, "", ".", "..", "\x00", "a\nb", "\u0085", strings.Repeat("x", 129), strings.Repeat("é", 129), strings.Repeat("x", 1025),
-		strings.Repeat("x", 70_000), []any{}, map[string]any{}, []any{nil}, []any{"a", "a"}, "9999-99-99T00:00:00Z", "2030-01-01", "24", "-1h", "∞",
+		strings.Repeat("x", 70_000),
+		[]any{},
+		map[string]any{},
+		[]any{nil},
+		[]any{"a", "a"},
+		"9999-99-99T00:00:00Z", "2030-01-01", "24", "-1h", "∞",
 		"'; DROP TABLE items; --", "<script>", "${jndi:ldap://x}", "*", "a#b%c",
 	}
 	routes(t, hasBody, func(f *fixture, r *httpapi.Route, s sample) {

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -128,8 +129,8 @@ func touches(tx table.Tx, kind string) bool {
 	return false
 }
 
-// crash is an error that nothing recovers from.
-var crash = fmt.Errorf("crash")
+// errCrash is an error that nothing recovers from.
+var errCrash = errors.New("crash")
 
 // A process that dies between claim and change, or after the change and before
 // the answer, neither loses nor doubles it.
@@ -149,14 +150,14 @@ func TestCrashes(t *testing.T) {
 			dead := false
 			die := func(tx table.Tx) error {
 				if dead = dead || touches(tx, "Policy"); dead {
-					return crash
+					return errCrash
 				}
 				return nil
 			}
 			if c.after {
 				tn.over(&stop{Store: tn.store, after: die, before: func(table.Tx) error {
 					if dead {
-						return crash
+						return errCrash
 					}
 					return nil
 				}})

@@ -54,7 +54,7 @@ func (a *api) putPermission(ctx context.Context, c *httpapi.Call, s write.Scope,
 		return httpapi.Reply[resource.Permission]{}, err
 	}
 	var f fields
-	f.description("description", body.Description)
+	f.description(body.Description)
 	if body.Effect != rbac.Allow && body.Effect != rbac.Deny {
 		f.refuse(fault.Invalid, "effect", "must be %q or %q", rbac.Allow, rbac.Deny)
 	}

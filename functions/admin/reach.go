@@ -85,13 +85,13 @@ func inOrg[Req, Resp any](handle func(context.Context, *httpapi.Call, rbac.OrgID
 	}
 }
 
-// org reads an org that is not being deleted; else it is write.ErrNoOrg.
-func (a *api) org(ctx context.Context, o rbac.OrgID) (entity.Org, *table.Item, error) {
+// liveOrg is write.ErrNoOrg unless the org is there and not being deleted.
+func (a *api) liveOrg(ctx context.Context, o rbac.OrgID) error {
 	e, it, err := stored.Get(ctx, a.table, keys.Org(o), table.Strong)
-	if err == nil && (it == nil || e.Status == entity.OrgDeleting) {
+	if err == nil && (it == nil || !orgAlive(e)) {
 		err = write.ErrNoOrg
 	}
-	return e, it, err
+	return err
 }
 
 // wholeOrg refuses a change of the org itself to a key that reaches only some of

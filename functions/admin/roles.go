@@ -64,7 +64,7 @@ type putRole struct {
 func (p *putRole) check() error {
 	var f fields
 	f.optionalName("name", p.Name)
-	f.description("description", p.Description)
+	f.description(p.Description)
 	f.atMost("permissions", len(p.Permissions), rbac.MaxPermissionsPerRole, "permissions")
 	f.atMost("inherits", len(p.Inherits), rbac.MaxInheritsPerRole, "roles")
 	f.atMost("approvers", len(p.Approvers), maxApprovers, "subjects")

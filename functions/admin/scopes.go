@@ -60,7 +60,7 @@ type newScope struct {
 func (a *api) createScope(ctx context.Context, c *httpapi.Call, o rbac.OrgID, body newScope) (httpapi.Reply[resource.Scope], error) {
 	var f fields
 	f.name("name", body.Name)
-	f.description("description", body.Description)
+	f.description(body.Description)
 	if err := f.err(); err != nil {
 		return httpapi.Reply[resource.Scope]{}, err
 	}
@@ -80,7 +80,7 @@ func (a *api) createScope(ctx context.Context, c *httpapi.Call, o rbac.OrgID, bo
 }
 
 func (a *api) listScopes(ctx context.Context, c *httpapi.Call, o rbac.OrgID, _ httpapi.None) (httpapi.Reply[httpapi.Page[resource.Scope]], error) {
-	if _, _, err := a.org(ctx, o); err != nil {
+	if err := a.liveOrg(ctx, o); err != nil {
 		return httpapi.Reply[httpapi.Page[resource.Scope]]{}, err
 	}
 	visible := func(s entity.Scope) bool { return !s.Deleting && caller(c).InScope(o, s.ID) }
@@ -129,7 +129,7 @@ func (p patchScope) check() error {
 		f.refuse(fault.Invalid, "name", "a scope has a name")
 	}
 	if text, ok := p.Description.Get(); ok {
-		f.description("description", text)
+		f.description(text)
 	}
 	return f.err()
 }
