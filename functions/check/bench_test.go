@@ -63,7 +63,7 @@ func (s *sink) Write(b []byte) (int, error) { s.body = append(s.body, b...); ret
 
 func benchmark(b *testing.B, h http.Handler, path, key, body string) {
 	b.Helper()
-	r := httptest.NewRequest(http.MethodPost, path, nil)
+	r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, path, nil)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.ContentLength = int64(len(body))

@@ -39,15 +39,15 @@ func wrong(format string, args ...any) error { return &usageError{fmt.Sprintf(fo
 func Run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	err := run(ctx, args, getenv, stdout, stderr)
 	var misused *usageError
+	code := codeRuntime
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return codeOK
 	case errors.As(err, &misused):
-		fmt.Fprintf(stderr, "warden: %v\n", err)
-		return codeUsage
+		code = codeUsage
 	}
-	fmt.Fprintf(stderr, "warden: %v\n", err)
-	return codeRuntime
+	_, _ = fmt.Fprintf(stderr, "warden: %v\n", err) // the exit code says it too
+	return code
 }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -57,9 +56,9 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stderr, "usage: warden serve [flags]")
 		flags.SetOutput(stderr)
 		flags.VisitAll(hideKey)
+		_, _ = io.WriteString(stderr, "usage: warden serve [flags]\n") // PrintDefaults can't tell of errors either
 		flags.PrintDefaults()
 		return o, err
 	case err != nil:

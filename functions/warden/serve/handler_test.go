@@ -32,7 +32,7 @@ func TestEachPathGoesToItsFunction(t *testing.T) {
 		if f, ok := topology.Serving(path); ok {
 			want = f.Name
 		}
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.URL.Path = path
 		w := httptest.NewRecorder()
 		m.ServeHTTP(w, r)
@@ -57,7 +57,7 @@ func TestReadiness(t *testing.T) {
 	}
 	probe := func(path string) int {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 		return w.Code
 	}
 	if probe("/healthz") != 200 || probe("/readyz") != 200 {
