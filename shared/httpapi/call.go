@@ -23,6 +23,7 @@ type Call struct {
 	principal   Principal
 	requestID   string
 	source      string
+	accept      string
 	onBehalfOf  string
 	conditions  conditions
 	idempotency idempotency

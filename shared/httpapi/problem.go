@@ -32,6 +32,7 @@ var problems = map[fault.Code]kindOfProblem{
 	fault.RevisionUnknown:       {http.StatusConflict, "The revision is not known yet"},
 	fault.RoleCycle:             {http.StatusUnprocessableEntity, "Roles would inherit in a circle"},
 	fault.UnknownReference:      {http.StatusUnprocessableEntity, "A reference names nothing"},
+	fault.WebhookTargetRefused:  {http.StatusUnprocessableEntity, "The webhook's target is not called"},
 	fault.IdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The idempotency key was used for another request"},
 	fault.IdempotencyInProgress: {http.StatusConflict, "The first request with this idempotency key is still at work"},
 	fault.Unauthenticated:       {http.StatusUnauthorized, "A valid key is needed"},

@@ -21,6 +21,8 @@ type Reply[T any] struct {
 	Version  uint64 // of the resource, shown as its ETag; 0: none
 	Revision string // for at_least; empty: none
 	Location string // path of what was created; empty: none
+	Next     string // path and query of what follows a part of an answer; empty: none
+	Raw      *Raw   // sent instead of Body
 
 	stored *Answer
 }
@@ -31,7 +33,16 @@ type Answer struct {
 	Version  uint64 `json:"version,omitzero"`
 	Revision string `json:"revision,omitzero"`
 	Location string `json:"location,omitzero"`
-	Body     []byte `json:"body,omitzero"` // JSON; kept as bytes, so that it is given again as it was
+	Next     string `json:"next,omitzero"`
+	Media    string `json:"media,omitzero"` // of Body; empty: JSON
+	Body     []byte `json:"body,omitzero"`  // kept as bytes, so that it is given again as it was
+}
+
+func (a *Answer) mediaType() string {
+	if a.Media == "" {
+		return mediaJSON
+	}
+	return a.Media
 }
 
 // Encode is the answer that the reply of a route gives.
@@ -39,14 +50,14 @@ func (r Reply[T]) Encode(route *Route) (Answer, error) {
 	if r.stored != nil {
 		return *r.stored, nil
 	}
-	a := Answer{Status: r.Status, Version: r.Version, Revision: r.Revision, Location: r.Location}
+	a := Answer{Status: r.Status, Version: r.Version, Revision: r.Revision, Location: r.Location, Next: r.Next}
 	if a.Status == 0 {
 		a.Status = route.Success[0]
 	}
-	if _, none := any(r.Body).(None); none {
+	if _, none := any(r.Body).(None); none && r.Raw == nil {
 		return a, nil
 	}
-	body, err := wire.Encode(r.Body)
+	body, err := r.encode(&a)
 	switch {
 	case err != nil:
 		return Answer{}, fmt.Errorf("httpapi: %s: encode: %w", route.Name, err)
@@ -55,6 +66,15 @@ func (r Reply[T]) Encode(route *Route) (Answer, error) {
 	}
 	a.Body = body
 	return a, nil
+}
+
+// encode is the body, whose media type it notes.
+func (r Reply[T]) encode(a *Answer) ([]byte, error) {
+	if r.Raw != nil {
+		a.Media = r.Raw.MediaType
+		return r.Raw.Body, nil
+	}
+	return wire.Encode(r.Body)
 }
 
 // Again is the reply that gives a stored answer once more, byte for byte.
@@ -66,6 +86,9 @@ func (a *Answer) setHeaders(h http.Header) {
 	}
 	if a.Revision != "" {
 		h.Set(HeaderRevision, a.Revision)
+	}
+	if a.Next != "" {
+		h.Set("Link", "<"+a.Next+`>; rel="next"`)
 	}
 	if a.Location != "" {
 		h.Set("Location", a.Location)

@@ -41,6 +41,8 @@ type Route struct {
 	ShowsSecret  bool // the answer holds a secret that is shown once
 	BodyOptional bool // no body stands for {}
 
+	Produces []string // media types of answers besides JSON, by the request's Accept
+
 	Request, Response reflect.Type // nil: none. Bind derives them.
 }
 

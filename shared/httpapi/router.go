@@ -98,7 +98,7 @@ func (rt *Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer.setHeaders(w.Header())
 	SetCommonHeaders(w.Header(), x.requestID, x.meter.Cost())
 	if answer.Body != nil {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", answer.mediaType())
 		w.Header().Set("Content-Length", strconv.Itoa(len(answer.Body)))
 	}
 	w.WriteHeader(answer.Status)
@@ -154,7 +154,7 @@ func (rt *Router) route(x *exchange) (*Call, error) {
 		x.w.Header().Set("Allow", allowed(places))
 		return nil, fault.New(fault.MethodNotAllowed, "the methods here are %s", allowed(places))
 	}
-	c := &Call{route: &x.endpoint.Route, params: map[string]string{}, requestID: x.requestID, source: Source(x.r)}
+	c := &Call{route: &x.endpoint.Route, params: map[string]string{}, requestID: x.requestID, source: Source(x.r), accept: accepted(x.r)}
 	for name, i := range x.endpoint.params {
 		id, err := segment.Decode(path[i])
 		if err != nil {
