@@ -45,6 +45,7 @@ type Scope struct {
 	Description string       `json:"description,omitempty"`
 	Deleting    bool         `json:"deleting,omitzero"`
 	PurgeAfter  time.Time    `json:"purge_after,omitzero"` // once the fences were raised: when the contents may go
+	Webhooks    int          `json:"webhooks,omitzero"`    // how many there are; every creation and deletion conditions the scope's version
 }
 
 // Fence has a version and nothing else (design rule 6).

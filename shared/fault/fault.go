@@ -24,6 +24,7 @@ const (
 	RevisionUnknown       Code = "revision-unknown"        // at_least is ahead of the table
 	RoleCycle             Code = "role-cycle"              // inheritance would close a circle
 	UnknownReference      Code = "unknown-reference"       // an id in the body names nothing
+	WebhookTargetRefused  Code = "webhook-target-refused"  // a URL that Warden does not call
 	IdempotencyKeyReused  Code = "idempotency-key-reused"  // same key, other body
 	IdempotencyInProgress Code = "idempotency-in-progress" // same key, first request still at work
 	Unauthenticated       Code = "unauthenticated"         // no key, or a bad one

@@ -28,6 +28,7 @@ type (
 	constraintKind struct{}
 	approvalKind   struct{}
 	apiKeyKind     struct{}
+	webhookKind    struct{}
 )
 
 func (orgKind) rule() (string, int)        { return "org", MaxID }
@@ -41,6 +42,7 @@ func (mappingKind) rule() (string, int)    { return "group mapping", MaxID }
 func (constraintKind) rule() (string, int) { return "constraint", MaxID }
 func (approvalKind) rule() (string, int)   { return "approval", MaxID }
 func (apiKeyKind) rule() (string, int)     { return "API key", MaxID }
+func (webhookKind) rule() (string, int)    { return "webhook", MaxID }
 
 // ID is an identifier of one kind. Two ids of different kinds neither compare
 // nor convert: the zero-size pointer field gives every instantiation a type
@@ -74,6 +76,8 @@ type (
 	ApprovalID = ID[approvalKind]
 	// APIKeyID names an API key of an org.
 	APIKeyID = ID[apiKeyKind]
+	// WebhookID names a webhook of a scope.
+	WebhookID = ID[webhookKind]
 )
 
 // Wildcard is the whole resource or action of a permission that matches every name.
@@ -161,6 +165,9 @@ func ParseApprovalID(s string) (ApprovalID, error) { return ParseID[approvalKind
 
 // ParseAPIKeyID is ParseID of that kind.
 func ParseAPIKeyID(s string) (APIKeyID, error) { return ParseID[apiKeyKind](s) }
+
+// ParseWebhookID is ParseID of that kind.
+func ParseWebhookID(s string) (WebhookID, error) { return ParseID[webhookKind](s) }
 
 // Must returns the value of a parser's answer for texts that are known to be
 // good, and panics on an error.

@@ -21,6 +21,7 @@ var (
 	permission = rbac.Must(rbac.ParsePermissionID("p#%"))
 	role       = rbac.Must(rbac.ParseRoleID("r#%"))
 	apiKey     = rbac.Must(rbac.ParseAPIKeyID("k#%"))
+	webhook    = rbac.Must(rbac.ParseWebhookID("w#%"))
 	at         = time.Date(2026, 11, 30, 1, 2, 3, 4, time.UTC)
 )
 
@@ -44,6 +45,9 @@ var built = map[string]keys.Raw{
 	"OrgEvent":     keys.OrgEvent(org, at, "evt_1").Raw(),
 	"Recompute":    keys.Recompute(scope, 1).Raw(),
 	"Task":         keys.Task("k#%").Raw(),
+	"Webhook":      keys.Webhook(org, scope, webhook).Raw(),
+	"WebhookState": keys.WebhookState(scope, webhook).Raw(),
+	"Delivery":     keys.Delivery(scope, webhook, at, "evt_1").Raw(),
 	"Idempotency":  keys.Idempotency(sha256.Sum256(nil)).Raw(),
 }
 
