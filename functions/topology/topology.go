@@ -19,6 +19,12 @@ type Function struct {
 	Name string
 	// Routes are what it serves over HTTP. No two functions' routes overlap.
 	Routes []Route
+	// Stream is set for a function that consumes the table's changes.
+	Stream *Stream
+	// Works are the queues whose messages it is handed, Sends those it sends to.
+	Works, Sends []QueueName
+	// Every is how often the clock invokes it; 0: it does not.
+	Every time.Duration
 	// Reads and Writes are its grants: the entities whose items it may read,
 	// and those it may put, delete or check in a transaction.
 	Reads, Writes []Entity
@@ -85,6 +91,35 @@ func Functions() []Function {
 			MemoryMB:            1024,
 			Timeout:             25 * time.Second,
 			ReservedConcurrency: 100,
+		},
+		{
+			Name:        "projector",
+			Stream:      &Stream{Batch: 100, Attempts: 10, MaxAge: 6 * time.Hour},
+			Works:       []QueueName{Recompute},
+			Sends:       []QueueName{Recompute},
+			Reads:       []Entity{Access, Fence, Head, Permission, Policy, Recomputation, Role, RoleMember, SubjectScope},
+			Writes:      []Entity{Access, Fence, Head, Policy, Recomputation, RoleMember, ScopeEvent, SubjectScope},
+			Environment: []Variable{TableName},
+
+			MemoryMB:            1024,
+			Timeout:             29 * time.Second,
+			ReservedConcurrency: 20,
+		},
+		{
+			Name:  "scheduler",
+			Every: time.Minute,
+			Sends: []QueueName{Recompute},
+			Reads: []Entity{
+				Access, APIKey, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, SubjectScope, Task,
+			},
+			Writes: []Entity{
+				Access, APIKey, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Task, Unique,
+			},
+			Environment: []Variable{TableName},
+
+			MemoryMB:            512,
+			Timeout:             29 * time.Second,
+			ReservedConcurrency: 1,
 		},
 	}
 }

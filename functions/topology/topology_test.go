@@ -129,3 +129,41 @@ func TestIndexesAreThoseThatKeysNames(t *testing.T) {
 		t.Errorf("%d different key attributes, want %d", got, 2+2*keys.Indexes)
 	}
 }
+
+func TestStreamAndQueuesFitAWS(t *testing.T) {
+	readers, works := 0, map[topology.QueueName]string{}
+	queues := map[topology.QueueName]bool{}
+	for _, q := range topology.Queues() {
+		queues[q.Name] = true
+		if q.Batch < 1 || q.Batch > 10 || q.MaxReceive < 5 || q.Workers < 1 {
+			t.Errorf("queue %+v", q)
+		}
+	}
+	for _, f := range topology.Functions() {
+		if f.Stream != nil {
+			readers++
+			if f.Stream.MaxAge >= 24*time.Hour || f.Stream.Attempts < 1 {
+				t.Errorf("%s: %+v would lose changes or block its shard", f.Name, *f.Stream)
+			}
+		}
+		for _, q := range f.Works {
+			if works[q] != "" {
+				t.Errorf("%s and %s both work on %s", works[q], f.Name, q)
+			}
+			works[q] = f.Name
+		}
+		for _, q := range append(f.Works, f.Sends...) {
+			if !queues[q] {
+				t.Errorf("%s: no such queue %s", f.Name, q)
+			}
+		}
+	}
+	if readers > 2 {
+		t.Errorf("%d readers of the stream; a shard serves two", readers)
+	}
+	for _, r := range topology.Rules() {
+		if !queues[r.Target] {
+			t.Errorf("rule %s: no such queue %s", r.Name, r.Target)
+		}
+	}
+}

@@ -21,11 +21,11 @@ func TestWhoMayImport(t *testing.T) {
 		by      []string
 	}{
 		{"AWS is reached through adapters and named by main packages", aws, []string{"shared/table/dynamo", "functions/warden"}},
-		{"bbolt is one adapter's own", bolt, []string{"shared/table/embedded", "functions/warden"}},
+		{"bbolt belongs to what runs on one machine", bolt, []string{"shared/table/embedded", "shared/queue/local", "functions/warden"}},
 		{"the CDK is infra's, which is a module of its own", cdk, nil},
 		{"the local server chooses the adapter", []string{"shared/table/embedded", "shared/table/dynamo"}, []string{"functions/warden"}},
-		{"only what writes may write", []string{"shared/write"}, []string{"functions/admin", "functions/warden"}},
-		{"nobody but the local server holds the functions together", []string{"functions/admin", "functions/check"}, []string{"functions/warden"}},
+		{"only what writes may write", []string{"shared/write"}, []string{"functions/admin", "functions/projector", "functions/scheduler", "functions/deliver", "functions/warden"}},
+		{"nobody but the local server holds the functions together", []string{"functions/admin", "functions/check", "functions/projector", "functions/scheduler"}, []string{"functions/warden"}},
 		{"nobody imports the local server", []string{"functions/warden"}, nil},
 		{"the declaration is for those who interpret it", []string{"functions/topology"}, []string{"functions/warden", "shared/table/dynamo"}},
 	} {

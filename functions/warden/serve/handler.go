@@ -2,14 +2,9 @@ package serve
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"net/http"
-	"time"
-
-	"github.com/oklog/ulid/v2"
 
 	"github.com/wardenhq/warden/functions/admin"
 	"github.com/wardenhq/warden/functions/check"
@@ -17,36 +12,15 @@ import (
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/clock"
 	"github.com/wardenhq/warden/shared/decide"
-	"github.com/wardenhq/warden/shared/retry"
-	"github.com/wardenhq/warden/shared/snapshot"
-	"github.com/wardenhq/warden/shared/table"
-	"github.com/wardenhq/warden/shared/write"
-)
-
-// What the process keeps between requests.
-const (
-	cacheBytes        = 32 << 20
-	cachedDefinitions = 50_000
 )
 
 // newHandler puts all functions behind one handler. given is the hash of the
 // operator key of this run, nil for none.
-func newHandler(store table.Store, ready func(context.Context) error, given []byte, log *slog.Logger) (http.Handler, error) {
-	backoff := retry.Backoff{
-		Clock: clock.System{}, Jitter: mathrand.Float64, //nolint:gosec // jitter is no secret
-		Base: 5 * time.Millisecond, Max: 200 * time.Millisecond, Tries: 5,
-	}
-	snapshots := &snapshot.Reader{Table: store, Cache: snapshot.NewCache(cachedDefinitions), Backoff: backoff}
-	cache := decide.NewCache(cacheBytes)
+func newHandler(p parts, ready func(context.Context) error, given []byte, log *slog.Logger) (http.Handler, error) {
 	administration, err := admin.New(admin.Config{
-		Table: store,
-		Writer: &write.Writer{
-			Table: store, Snapshots: snapshots, Clock: clock.System{}, Backoff: backoff,
-			EventID: eventID, Changed: cache.Drop,
-		},
-		Clock: clock.System{},
-		Auth:  &auth.Authenticator{Table: store, Clock: clock.System{}, Given: given},
-		Log:   log,
+		Table: p.store, Writer: p.writer, Clock: clock.System{},
+		Auth: &auth.Authenticator{Table: p.store, Clock: clock.System{}, Given: given},
+		Log:  log,
 	})
 	if err != nil {
 		return nil, err
@@ -58,14 +32,10 @@ func newHandler(store table.Store, ready func(context.Context) error, given []by
 	return newMux(topology.Functions(), map[string]http.Handler{
 		"admin": administration,
 		"check": check.New(check.Config{
-			Checker: &decide.Checker{Table: store, Snapshots: snapshots, Clock: clock.System{}, Cache: cache, GivenKey: given},
+			Checker: &decide.Checker{Table: p.store, Snapshots: p.snapshots, Clock: clock.System{}, Cache: p.cache, GivenKey: given},
 			Log:     log,
 		}),
 	}, probes)
-}
-
-func eventID(at time.Time) string {
-	return "evt_" + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
 }
 
 // mux gives each request to the function whose path it is.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/stream"
 	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/table/embedded"
 )
@@ -48,12 +49,14 @@ type Server struct {
 	store    store
 	listener net.Listener
 	http     *http.Server
+	behind   *background
 	made     string
 }
 
 // store is what every backend gives.
 type store interface {
 	table.Store
+	stream.Feed
 	Health() error // nil while it takes writes
 	Close() error
 }
@@ -94,8 +97,12 @@ func (s *Server) prepare(ctx context.Context, o Options) error {
 	} else if s.made, err = ensureOperatorKey(ctx, s.store, time.Now()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	handler, err := newHandler(s.store, s.ready, given, o.Log)
+	p := newParts(s.store)
+	handler, err := newHandler(p, s.ready, given, o.Log)
 	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if s.behind, err = newBackground(p, s.store, o.Data, o.Log); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	s.listener, s.http = listener, httpapi.NewServer(handler, o.Log)
@@ -118,26 +125,40 @@ func (s *Server) MadeOperatorKey() string { return s.made }
 // URL is where the server listens.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Run serves until the context ends, then finishes the requests in flight. The
-// error is nil when all of them were.
+// Run serves until the context ends, then finishes the requests in flight, and
+// what is at work behind them. The error is nil when all of it was.
 func (s *Server) Run(ctx context.Context) error {
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	rest := make(chan struct{})
+	go func() { defer close(rest); s.behind.run(working) }()
+
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
+	var err error
 	select {
-	case err := <-failed:
-		return errors.Join(err, s.store.Close())
+	case err = <-failed:
 	case <-ctx.Done():
+		s.log.Info("stopping")
+		err = s.drain(ctx)
+		<-failed
 	}
-	s.log.Info("stopping")
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
+	stop()
+	<-rest
+	return errors.Join(err, s.behind.broker.Close(), s.store.Close())
+}
+
+// drain finishes the requests in flight.
+func (s *Server) drain(ctx context.Context) error {
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainFor)
 	defer cancel()
-	err := s.http.Shutdown(drain)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("requests were cut off: %w", err), s.http.Close())
+	if err := s.http.Shutdown(bound); err != nil {
+		return errors.Join(fmt.Errorf("requests were cut off: %w", err), s.http.Close())
 	}
-	<-failed
-	return errors.Join(err, s.store.Close())
+	return nil
 }
 
 // Close lets go of a server that is not run.
-func (s *Server) Close() error { return errors.Join(s.listener.Close(), s.store.Close()) }
+func (s *Server) Close() error {
+	return errors.Join(s.listener.Close(), s.behind.broker.Close(), s.store.Close())
+}

@@ -1,0 +1,193 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/wardenhq/warden/functions/projector"
+	"github.com/wardenhq/warden/functions/scheduler"
+	"github.com/wardenhq/warden/functions/topology"
+	"github.com/wardenhq/warden/shared/clock"
+	"github.com/wardenhq/warden/shared/purge"
+	"github.com/wardenhq/warden/shared/queue"
+	"github.com/wardenhq/warden/shared/queue/local"
+	"github.com/wardenhq/warden/shared/stream"
+	"github.com/wardenhq/warden/shared/table"
+	"github.com/wardenhq/warden/shared/table/embedded"
+)
+
+// queuesFile is beside the table, in the data directory.
+const queuesFile = "queues.db"
+
+// background runs what no request waits for: the readers of the stream, the
+// queues and the clock, as the topology declares them.
+type background struct {
+	log     *slog.Logger
+	broker  *local.Broker
+	pollers []*stream.Poller
+	queues  map[topology.QueueName]*local.Queue
+	ticks   []ticker
+}
+
+type ticker struct {
+	name  string
+	every time.Duration
+	tick  func(context.Context) error
+}
+
+// sources are what a function does besides answering requests.
+type sources struct {
+	changes stream.Handler
+	work    queue.Handler
+	tick    func(context.Context) error
+}
+
+func newBackground(p parts, feed stream.Feed, dir string, log *slog.Logger) (*background, error) {
+	path := local.Memory
+	if dir != Memory {
+		path = filepath.Join(dir, queuesFile)
+	}
+	broker, err := local.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &background{log: log, broker: broker, queues: make(map[topology.QueueName]*local.Queue)}
+	recomputes := &lazySender{}
+	project := projector.New(projector.Config{Engine: p.engine, Writer: p.writer, Queue: recomputes, Log: log})
+	purger := &purge.Purger{Engine: p.engine}
+	schedule := scheduler.New(scheduler.Config{
+		Table: p.store, Clock: clock.System{}, Log: log,
+		Due: map[string]scheduler.Handler{
+			"Recompute": scheduler.Recomputes(recomputes), "Policy": scheduler.Policies(p.writer), "APIKey": scheduler.APIKeys(p.writer),
+			"Scope": scheduler.Scopes(purger, p.store), "Org": scheduler.Orgs(purger, p.store),
+		},
+		Hourly: []scheduler.Task{scheduler.Sweep(p.engine, recomputes, clock.System{})},
+	})
+	err = b.wire(feed, map[string]sources{
+		"projector": {changes: project.Changes, work: project.Work},
+		"scheduler": {tick: schedule.Tick},
+	})
+	if err != nil {
+		return nil, errors.Join(err, broker.Close())
+	}
+	recomputes.to = b.queues[topology.Recompute]
+	return b, nil
+}
+
+// lazySender is a queue that is made after those who send to it.
+type lazySender struct{ to queue.Sender }
+
+// Send is in queue.Sender.
+func (l *lazySender) Send(ctx context.Context, ms []queue.Message) error { return l.to.Send(ctx, ms) }
+
+// Local stand-ins for what AWS retries by: shorter, since nothing here is remote.
+const (
+	retryAfter = 100 * time.Millisecond
+	retryMost  = 30 * time.Second
+)
+
+func (b *background) wire(feed stream.Feed, functions map[string]sources) error {
+	byQueue := make(map[topology.QueueName]topology.Queue)
+	for _, q := range topology.Queues() {
+		byQueue[q.Name] = q
+	}
+	for _, f := range topology.Functions() {
+		s := functions[f.Name]
+		if f.Stream != nil {
+			if s.changes == nil {
+				return fmt.Errorf("serve: %s does not consume changes", f.Name)
+			}
+			b.pollers = append(b.pollers, &stream.Poller{
+				Name: f.Name, Feed: feed, Checkpoints: b.broker, Handler: s.changes, Clock: clock.System{},
+				Batch: f.Stream.Batch, Attempts: f.Stream.Attempts, Backoff: retryAfter, Park: b.park, Report: b.report,
+			})
+		}
+		for _, name := range f.Works {
+			if s.work == nil {
+				return fmt.Errorf("serve: %s does not work on queues", f.Name)
+			}
+			d := byQueue[name]
+			q, err := b.broker.Queue(string(name), local.Options{
+				Handler: s.work, Workers: d.Workers, Batch: d.Batch, PerGroup: d.PerGroup, MaxReceive: d.MaxReceive,
+				Backoff: retryAfter, Longest: retryMost, Clock: clock.System{},
+			})
+			if err != nil {
+				return err
+			}
+			b.queues[name] = q
+		}
+		if f.Every > 0 {
+			if s.tick == nil {
+				return fmt.Errorf("serve: %s does not follow the clock", f.Name)
+			}
+			b.ticks = append(b.ticks, ticker{f.Name, f.Every, s.tick})
+		}
+	}
+	return nil
+}
+
+// parked is a change as a dead letter: all of it, since the stream forgets.
+type parked struct {
+	Sequence string      `json:"sequence"`
+	Old      *table.Item `json:"old"`
+	New      *table.Item `json:"new"`
+}
+
+// park keeps a change that a reader can't do in the reader's dead-letter queue.
+func (b *background) park(ctx context.Context, reader string, c table.Change, cause error) error {
+	body, err := json.Marshal(parked{c.Sequence, c.Old, c.New})
+	if err != nil {
+		return err
+	}
+	b.log.ErrorContext(ctx, "a change was parked", "reader", reader, "sequence", c.Sequence, "error", cause)
+	return b.broker.Park(ctx, reader, queue.Message{Group: reader, Body: body}, cause)
+}
+
+func (b *background) report(reader string, c table.Change, attempt int, err error) {
+	b.log.Warn("a change failed", "reader", reader, "sequence", c.Sequence, "attempt", attempt, "error", err)
+}
+
+// run works until the context ends, and returns when all of it has come to rest.
+func (b *background) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, p := range b.pollers {
+		wg.Go(func() {
+			if err := p.Run(ctx); err != nil {
+				b.log.Error("a reader of the stream ended", "reader", p.Name, "error", err)
+			}
+		})
+	}
+	for _, q := range b.queues {
+		wg.Go(func() { q.Run(ctx) })
+	}
+	for _, t := range b.ticks {
+		wg.Go(func() { t.run(ctx, b.log) })
+	}
+	wg.Wait()
+}
+
+// run ticks at once, so that what a stopped server missed is caught up, and then
+// at every interval.
+func (t ticker) run(ctx context.Context, log *slog.Logger) {
+	every := time.NewTicker(t.every)
+	defer every.Stop()
+	for {
+		if err := t.tick(ctx); err != nil && ctx.Err() == nil {
+			log.ErrorContext(ctx, "a run by the clock failed", "function", t.name, "error", err)
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+var _ stream.Feed = (*embedded.Store)(nil)

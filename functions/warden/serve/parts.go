@@ -1,0 +1,53 @@
+package serve
+
+import (
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/wardenhq/warden/shared/clock"
+	"github.com/wardenhq/warden/shared/decide"
+	"github.com/wardenhq/warden/shared/recompute"
+	"github.com/wardenhq/warden/shared/retry"
+	"github.com/wardenhq/warden/shared/snapshot"
+	"github.com/wardenhq/warden/shared/table"
+	"github.com/wardenhq/warden/shared/write"
+)
+
+// What the process keeps between requests.
+const (
+	cacheBytes        = 32 << 20
+	cachedDefinitions = 50_000
+)
+
+// parts are what the functions of one process share.
+type parts struct {
+	store     table.Store
+	snapshots *snapshot.Reader
+	cache     *decide.Cache
+	writer    *write.Writer
+	engine    *recompute.Engine
+}
+
+func newParts(store table.Store) parts {
+	backoff := retry.Backoff{
+		Clock: clock.System{}, Jitter: mathrand.Float64, //nolint:gosec // jitter is no secret
+		Base: 5 * time.Millisecond, Max: 200 * time.Millisecond, Tries: 5,
+	}
+	p := parts{
+		store: store, cache: decide.NewCache(cacheBytes),
+		snapshots: &snapshot.Reader{Table: store, Cache: snapshot.NewCache(cachedDefinitions), Backoff: backoff},
+	}
+	p.writer = &write.Writer{
+		Table: store, Snapshots: p.snapshots, Clock: clock.System{}, Backoff: backoff,
+		EventID: eventID, Changed: p.cache.Drop,
+	}
+	p.engine = &recompute.Engine{Table: store, Snapshots: p.snapshots, Clock: clock.System{}, Backoff: backoff, Changed: p.cache.Drop}
+	return p
+}
+
+func eventID(at time.Time) string {
+	return "evt_" + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
+}
