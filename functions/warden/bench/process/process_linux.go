@@ -1,0 +1,45 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Of is what a process of this machine has used so far.
+func Of(pid int) (Usage, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(cpuClock(pid), &t); err != nil {
+		return Usage{}, fmt.Errorf("process: processor time of %d: %w", pid, err)
+	}
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return Usage{}, fmt.Errorf("process: memory: %w", err)
+	}
+	pages, err := resident(string(statm))
+	if err != nil {
+		return Usage{}, fmt.Errorf("process: memory of %d: %w", pid, err)
+	}
+	return Usage{CPU: time.Duration(t.Nano()), RSS: pages * int64(os.Getpagesize())}, nil
+}
+
+// cpuClock is the clock of a process's processor time, what
+// clock_getcpuclockid(3) returns: the same time as in rusage and
+// /proc/PID/stat, in nanoseconds where the latter has ticks of 10 ms.
+func cpuClock(pid int) int32 {
+	const scheduled = 2 // CPUCLOCK_SCHED of the kernel's posix-timers.h
+	return ^int32(pid)<<3 | scheduled
+}
+
+// resident is the second field of /proc/PID/statm, see proc(5), in pages.
+func resident(statm string) (int64, error) {
+	fields := strings.Fields(statm)
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("%q is no statm", statm)
+	}
+	return strconv.ParseInt(fields[1], 10, 64)
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package process
+
+// Of is ErrUnsupported here.
+func Of(int) (Usage, error) { return Usage{}, ErrUnsupported }
