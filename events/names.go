@@ -23,8 +23,8 @@ const (
 	PolicyDeleted     = "policy.deleted"
 	PolicyRoleExpired = "policy.role_expired"
 
-	APIKeyCreated = "api_key.created" //nolint:gosec // the name of an event, no credential
-	APIKeyRotated = "api_key.rotated"
+	APIKeyCreated = "api_key.created"
+	APIKeyRotated = "api_key.rotated" //nolint:gosec // the name of an event, no credential
 	APIKeyRevoked = "api_key.revoked"
 
 	SoDConstraintCreated = "sod_constraint.created"
@@ -43,9 +43,9 @@ const (
 	GroupMappingUpdated = "group_mapping.updated"
 	GroupMappingDeleted = "group_mapping.deleted"
 
-	SCIMTokenCreated = "scim_token.created"
-	SCIMTokenUpdated = "scim_token.updated"
-	SCIMTokenDeleted = "scim_token.deleted"
+	SCIMTokenCreated = "scim_token.created" //nolint:gosec // the name of an event, no credential
+	SCIMTokenUpdated = "scim_token.updated" //nolint:gosec // the name of an event, no credential
+	SCIMTokenDeleted = "scim_token.deleted" //nolint:gosec // the name of an event, no credential
 
 	WebhookCreated       = "webhook.created"
 	WebhookUpdated       = "webhook.updated"

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wardenhq/warden/events/chain"
+	"github.com/wardenhq/warden/events/jcs"
 )
 
 func each(lines [][]byte) iter.Seq2[[]byte, error] {
@@ -238,4 +240,32 @@ func lastOf(t *testing.T, from [][]byte) chain.Head {
 	t.Helper()
 	e := decode(t, from[len(from)-1])
 	return chain.Head{Seq: e.Seq, Hash: hashOf(t, e.Hash)}
+}
+
+// Whatever an export holds, verifying it ends in an answer, and no line that was
+// changed in more than its form is taken.
+func FuzzVerify(f *testing.F) {
+	sealedText, err := os.ReadFile(vectorsOut)
+	if err != nil {
+		f.Fatal(err)
+	}
+	first, _, _ := bytes.Cut(sealedText, []byte("\n"))
+	f.Add(first)
+	f.Add([]byte(`{"seq":1,"org":"a","scope":null,"actor":{},"target":{},"erasure":{"erased":{},"keys":{}}}`))
+	want, err := jcs.Canonical(first)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		head, err := chain.Verify(each([][]byte{line}), chain.Expectation{Chain: acme})
+		var broken *chain.BrokenError
+		if err != nil && !errors.As(err, &broken) {
+			t.Fatal(err)
+		}
+		if err == nil && head.Hash.String() == string(member(t, first, "hash")) {
+			if got, err := jcs.Canonical(line); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s is taken for %s", line, first)
+			}
+		}
+	})
 }
