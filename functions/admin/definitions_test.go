@@ -5,6 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/wardenhq/warden/shared/entity"
+	"github.com/wardenhq/warden/shared/rbac"
+	"github.com/wardenhq/warden/shared/table"
+	"github.com/wardenhq/warden/shared/table/keys"
 )
 
 func TestPermissions(t *testing.T) {
@@ -144,6 +149,15 @@ func TestRoleSubjects(t *testing.T) {
 	tn.in("DELETE", "", "policies", "carol").is(204)
 	tn.in("DELETE", "", "roles", "spare").is(204)
 	tn.in("PUT", `{"permissions":[]}`, "roles", "spare").is(201)
+	tn.in("GET", "", "roles", "spare", "subjects").is(200).has(map[string]string{"items": `[]`})
+	// One that raced the role's death names a life that is over.
+	raced := keys.RoleMember(rbac.Must(rbac.ParseScopeID(tn.scope)), rbac.Must(rbac.ParseRoleID("spare")), rbac.Must(rbac.ParseSubjectID("dave"))).Raw()
+	err := tn.store.Transact(t.Context(), table.Tx{Ops: []table.Op{table.Put(&table.Item{
+		Key: raced, Type: "RoleMember", Version: 1, Format: entity.Format, Body: []byte(`{"subject":"dave","incarnation":1}`),
+	}, table.Absent())}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	tn.in("GET", "", "roles", "spare", "subjects").is(200).has(map[string]string{"items": `[]`})
 }
 

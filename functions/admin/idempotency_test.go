@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/stored"
 	"github.com/wardenhq/warden/shared/table"
 )
 
@@ -67,7 +70,7 @@ func TestIdempotency(t *testing.T) {
 }
 
 // holdsNoSecret ends the test when the table holds the secret of an answer in
-// clear.
+// clear, or keeps the answer unsealed.
 func (f *fixture) holdsNoSecret(body []byte) {
 	f.Helper()
 	_, key, _ := strings.Cut(string(body), `"key":"`)
@@ -75,11 +78,53 @@ func (f *fixture) holdsNoSecret(body []byte) {
 	if !strings.HasPrefix(key, "wdn_live_") {
 		f.Fatalf("no key in %s", body)
 	}
+	kept := 0
 	for _, c := range f.changes() {
-		if c.New != nil && (bytes.Contains(c.New.Body, []byte(key)) || bytes.Contains(c.New.Blob, []byte(key))) {
+		if c.New == nil {
+			continue
+		}
+		if bytes.Contains(c.New.Body, []byte(key)) || bytes.Contains(c.New.Blob, []byte(key)) {
 			f.Fatalf("%s holds the key in clear", c.New.Key)
 		}
+		if c.New.Type != "Idempotency" {
+			continue
+		}
+		r, err := stored.Decode[entity.Idempotency](c.New)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if r.Done {
+			kept++
+		}
+		if r.Done != r.Sealed || json.Valid(r.Answer) || bytes.Contains(r.Answer, []byte("api")) {
+			f.Fatalf("%s keeps %q", c.New.Key, r.Answer)
+		}
 	}
+	if kept != 1 {
+		f.Fatalf("%d answers are kept", kept)
+	}
+}
+
+// An answer that shows a secret opens only for the secret that asked for it.
+func TestSealedAnswersOpenForTheirBearerOnly(t *testing.T) {
+	tn := newWorld(t).provision("acme")
+	id, first := tn.newKey(`["admin:read","admin:write","access:check"]`, "")
+	req := keyed(request{method: "POST", path: "/v1/orgs/acme/api-keys", key: first, body: `{"name":"k","permissions":["access:check"]}`}, "k")
+	tn.do(req).is(201)
+	second := tn.at("POST", "", "api-keys", id, "rotate").is(200).text("key")
+	tn.do(req).is(201)
+	req.key = second // the same caller
+	tn.do(req).problem(422, "idempotency-key-reused")
+}
+
+// A request that had nothing to change has its answer kept, too.
+func TestAnswersToNoChangeAreKept(t *testing.T) {
+	tn := newWorld(t).provision("acme").furnish()
+	req := keyed(request{method: "POST", path: scopePath(tn.scope, "policies", "alice", "roles"), key: tn.key, body: `{"role":"reader"}`}, "k")
+	tn.do(req).is(200)
+	tn.in("DELETE", "", "policies", "alice", "roles", "reader").is(204)
+	tn.do(req).is(200)
+	tn.in("GET", "", "policies", "alice").is(200).has(map[string]string{"roles": "[]"})
 }
 
 // A refusal is not kept: the request may be sent again when its cause is gone.
@@ -182,22 +227,35 @@ func TestCrashes(t *testing.T) {
 
 // A request that was taken for dead and goes on all the same, takes no effect.
 func TestOvertakenRequestsTakeNoEffect(t *testing.T) {
-	tn := newWorld(t).provision("acme").furnish()
-	req := keyed(request{method: "POST", path: scopePath(tn.scope, "policies", "bob", "roles"), key: tn.key, body: `{"role":"reader"}`}, "k")
-	slow, n := &stop{Store: tn.store}, len(tn.changes())
-	slow.before = func(tx table.Tx) error {
-		if !touches(tx, "Policy") {
-			return nil
-		}
-		slow.before = nil
-		tn.clock.advance(2 * time.Minute)
-		tn.do(req).is(201)
-		return nil
-	}
-	tn.over(slow)
-	tn.do(req).problem(409, "idempotency-in-progress")
-	if got := tn.eventsSince(n); len(got) != 1 {
-		t.Errorf("%d events", len(got))
+	for name, c := range map[string]struct {
+		kind string
+		more []string
+		body string
+	}{
+		"an assignment": {"Policy", []string{"policies", "bob", "roles"}, `{"role":"reader"}`},
+		"a key":         {"APIKey", nil, `{"name":"k","permissions":["access:check"]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tn := newWorld(t).provision("acme").furnish()
+			req := keyed(request{method: "POST", path: orgPath(tn.org, "api-keys"), key: tn.key, body: c.body}, "k")
+			if c.more != nil {
+				req.path = scopePath(tn.scope, c.more...)
+			}
+			slow, n := &stop{Store: tn.store}, len(tn.changes())
+			slow.before = func(tx table.Tx) error {
+				if touches(tx, c.kind) {
+					slow.before = nil
+					tn.clock.advance(2 * time.Minute)
+					tn.do(req).is(201)
+				}
+				return nil
+			}
+			tn.over(slow)
+			tn.do(req).problem(409, "idempotency-in-progress")
+			if got := tn.eventsSince(n); len(got) != 1 {
+				t.Errorf("%d events", len(got))
+			}
+		})
 	}
 }
 
