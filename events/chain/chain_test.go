@@ -24,7 +24,7 @@ const (
 
 var acme = chain.ID{Org: "acme", Scope: "acme-corp"}
 
-func lines(t *testing.T, file string) [][]byte {
+func lines(t testing.TB, file string) [][]byte {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -35,7 +35,7 @@ func lines(t *testing.T, file string) [][]byte {
 
 func saltOf(n int) chain.Salt { return chain.Salt(bytes.Repeat([]byte{byte(n)}, len(chain.Salt{}))) }
 
-func decode(t *testing.T, line []byte) events.Event {
+func decode(t testing.TB, line []byte) events.Event {
 	t.Helper()
 	var e events.Event
 	if err := json.Unmarshal(line, &e); err != nil {

@@ -1,12 +1,12 @@
 package jcs
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 )
 
@@ -56,7 +56,21 @@ func Append(b []byte, value any) []byte {
 
 // byUnits orders names by their UTF-16 code units (RFC 8785, section 3.2.3).
 func byUnits(a, b string) int {
+	if ordered(a) && ordered(b) {
+		return strings.Compare(a, b)
+	}
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+// ordered says whether all characters are below U+E000: bytes order them as
+// units do.
+func ordered(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0xee {
+			return false
+		}
+	}
+	return true
 }
 
 // appendString escapes what must be escaped and nothing else (RFC 8785,
@@ -67,7 +81,7 @@ func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	for i := range len(s) {
 		c := s[i]
-		if at := bytes.IndexByte([]byte(short), c); at >= 0 {
+		if at := strings.IndexByte(short, c); at >= 0 {
 			b = append(b, '\\', letters[at])
 		} else if c < 0x20 {
 			b = fmt.Appendf(b, `\u%04x`, c)
