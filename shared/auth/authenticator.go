@@ -20,11 +20,22 @@ type Authenticator struct {
 	Clock clock.Clock
 	// Given is the hash of an operator key that holds for this run; nil: none.
 	Given []byte
+	// Charge counts a request against its caller's rate; its error refuses it. nil:
+	// no limit.
+	Charge func(Principal, int) error
 }
 
 // Authenticate verifies a bearer's text: an API key's, or an operator's.
-// ErrUnauthenticated for any other.
+// ErrUnauthenticated for any other, fault.TooManyRequests beyond its rate.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (Principal, error) {
+	p, err := a.verify(ctx, bearer)
+	if err != nil || a.Charge == nil {
+		return p, err
+	}
+	return p, a.Charge(p, 1)
+}
+
+func (a *Authenticator) verify(ctx context.Context, bearer string) (Principal, error) {
 	c, ok := Present(bearer)
 	if a.given(c) {
 		return a.Operator(ctx, c)

@@ -32,6 +32,16 @@ type Checker struct {
 	// GivenKey is the hash of the operator key that was given for this run and is
 	// stored nowhere; nil: none was.
 	GivenKey []byte
+	// Charge counts questions against a caller's rate; its error refuses them. nil:
+	// no limit. It is asked once a call, when the caller is known.
+	Charge func(p auth.Principal, questions int) error
+}
+
+func (c *Checker) charge(p auth.Principal, questions int) error {
+	if c.Charge == nil {
+		return nil
+	}
+	return c.Charge(p, questions)
 }
 
 // Question is one question of a caller.
@@ -60,7 +70,7 @@ const strongTries = 12
 
 // Check answers the questions, in their order, for the bearer of a credential:
 // one read for all that the caches lack. Errors: fault.Unauthenticated,
-// Forbidden, Busy; *RevisionUnknownError.
+// Forbidden, TooManyRequests, Busy; *RevisionUnknownError.
 func (c *Checker) Check(ctx context.Context, cred auth.Credential, qs []Question) ([]Answer, error) {
 	r, err := c.begin(ctx, cred, qs)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardenhq/warden/shared/access"
+	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/decide"
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/fault"
@@ -313,5 +314,30 @@ func TestManyStrong(t *testing.T) {
 		if a.Reason != want[i] {
 			t.Errorf("question %d: %s, want %s", i, a.Reason, want[i])
 		}
+	}
+}
+
+func TestCallersAreChargedOnceACall(t *testing.T) {
+	d := newDesk(t)
+	charged := 0
+	d.checker.Charge = func(_ auth.Principal, n int) error {
+		if charged += n; charged > 5 {
+			return fault.New(fault.TooManyRequests, "enough")
+		}
+		return nil
+	}
+	ask := d.ask("alice")
+	for _, strong := range []bool{false, false, true} { // cold, warm, by a snapshot
+		ask.Strong = strong
+		if _, err := d.checker.One(t.Context(), d.cred, &ask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.checker.Check(t.Context(), d.cred, []decide.Question{d.ask("alice"), d.ask("bob")}); err != nil || charged != 5 {
+		t.Fatalf("charged %d, %v", charged, err)
+	}
+	ask.Strong = false
+	if a, err := d.checker.One(t.Context(), d.cred, &ask); fault.CodeOf(err) != fault.TooManyRequests {
+		t.Errorf("beyond the limit: %+v, %v", a, err)
 	}
 }

@@ -25,8 +25,9 @@ type run struct {
 	questions []Question
 	answers   []Answer
 	// loaded is what this call rests on, with when its read began.
-	loaded map[keys.Raw]entry
-	halves []halves // of each question
+	loaded  map[keys.Raw]entry
+	halves  []halves // of each question
+	charged bool
 }
 
 // halves are what a question is answered from.
@@ -84,8 +85,11 @@ func (r *run) load(open []int) error {
 }
 
 func (r *run) admit(found any) (err error) {
-	r.principal, err = r.verify(&r.caller, found)
-	return err
+	if r.principal, err = r.verify(&r.caller, found); err != nil || r.charged {
+		return err
+	}
+	r.charged = true
+	return r.charge(r.principal, len(r.questions))
 }
 
 // young says whether all that the question and its caller rest on is young

@@ -50,10 +50,11 @@ func (c *Checker) warm(cred auth.Credential, q *Question) (a Answer, ok bool, er
 	case q.AtLeast != nil && unproved(q, h, d):
 		return a, false, nil
 	case d == nil:
-		return noPolicy(q, h), true, nil
+		return noPolicy(q, h), true, c.charge(p, 1)
 	}
-	if a, ok, err = fresh(q, h, d, now); ok {
-		a.Revision = proved(q, h, d)
+	if a, ok, err = fresh(q, h, d, now); !ok || err != nil {
+		return a, ok, err
 	}
-	return a, ok, err
+	a.Revision = proved(q, h, d)
+	return a, true, c.charge(p, 1)
 }

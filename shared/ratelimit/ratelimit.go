@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/wardenhq/warden/shared/auth"
+	"github.com/wardenhq/warden/shared/fault"
 )
 
 // Limit is a rate and how much may come at once. The zero value is no limit.
@@ -55,6 +58,18 @@ func (l *Limiter) Take(key, org string, n int, now time.Time) time.Duration {
 		first.AllowN(now, -min(n, l.key.Burst)) // given back: the request does not go through
 	}
 	return wait
+}
+
+// Charge is Take as who verifies callers asks it: fault.TooManyRequests with when
+// to come back. Operators are never limited.
+func (l *Limiter) Charge(p auth.Principal, n int, now time.Time) error {
+	if l == nil || n == 0 || p.Operator() {
+		return nil
+	}
+	if wait := l.Take(p.ID(), p.Org().String(), n, now); wait > 0 {
+		return &fault.Error{Code: fault.TooManyRequests, Detail: "the rate limit is reached", RetryAfter: wait}
+	}
+	return nil
 }
 
 func (l *Limiter) bucket(name string, of Limit, now time.Time) *rate.Limiter {

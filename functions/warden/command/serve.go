@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/wardenhq/warden/functions/warden/serve"
@@ -48,11 +49,13 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 		}
 		flags.StringVar(into, name, fallback, usage+" ("+variable+")")
 	}
-	var backend string
+	var backend, keyRate, orgRate string
 	text(&o.Addr, "addr", "WARDEN_ADDR", "127.0.0.1:8080", "`HOST:PORT` to listen on; port 0 takes a free one")
 	text(&o.Data, "data", "WARDEN_DATA", "./.warden", "`DIRECTORY` of the data; "+serve.Memory+" keeps nothing")
 	text(&o.OperatorKey, "operator-key", "WARDEN_OPERATOR_KEY", "", "operator `KEY` of this run, not stored; without it one is made on the first start and printed once")
 	text(&backend, "backend", "WARDEN_BACKEND", string(serve.Embedded), "`STORE` to run over: "+string(serve.Embedded))
+	text(&keyRate, "rate-limit-key", "WARDEN_RATE_LIMIT_KEY", "0", "requests and checks a `SECOND` of one API key; 0 is no limit")
+	text(&orgRate, "rate-limit-org", "WARDEN_RATE_LIMIT_ORG", "0", "requests and checks a `SECOND` of all keys of one org; 0 is no limit")
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -72,11 +75,25 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 	case o.Data == "":
 		return o, wrong("serve: --data must name a directory, or be %s", serve.Memory)
 	}
+	if o.KeyRate, err = perSecond("rate-limit-key", keyRate); err != nil {
+		return o, err
+	}
+	if o.OrgRate, err = perSecond("rate-limit-org", orgRate); err != nil {
+		return o, err
+	}
 	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
 		return o, wrong("serve: --addr: %v", err)
 	}
 	o.Backend = serve.Backend(backend)
 	return o, checkKey(o.OperatorKey)
+}
+
+func perSecond(name, text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, wrong("serve: --%s must be a whole number from 0 on", name)
+	}
+	return n, nil
 }
 
 // hideKey keeps a key that the environment gives out of the list of defaults.

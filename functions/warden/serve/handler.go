@@ -19,7 +19,7 @@ import (
 func newHandler(p parts, ready func(context.Context) error, given []byte, log *slog.Logger) (http.Handler, error) {
 	administration, err := admin.New(admin.Config{
 		Table: p.store, Writer: p.writer, Clock: clock.System{},
-		Auth: &auth.Authenticator{Table: p.store, Clock: clock.System{}, Given: given},
+		Auth: &auth.Authenticator{Table: p.store, Clock: clock.System{}, Given: given, Charge: p.charge},
 		Log:  log,
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func newHandler(p parts, ready func(context.Context) error, given []byte, log *s
 	return newMux(topology.Functions(), map[string]http.Handler{
 		"admin": administration,
 		"check": check.New(check.Config{
-			Checker: &decide.Checker{Table: p.store, Snapshots: p.snapshots, Clock: clock.System{}, Cache: p.cache, GivenKey: given},
+			Checker: &decide.Checker{Table: p.store, Snapshots: p.snapshots, Clock: clock.System{}, Cache: p.cache, GivenKey: given, Charge: p.charge},
 			Log:     log,
 		}),
 	}, probes)

@@ -7,8 +7,10 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/clock"
 	"github.com/wardenhq/warden/shared/decide"
+	"github.com/wardenhq/warden/shared/ratelimit"
 	"github.com/wardenhq/warden/shared/recompute"
 	"github.com/wardenhq/warden/shared/retry"
 	"github.com/wardenhq/warden/shared/snapshot"
@@ -29,15 +31,17 @@ type parts struct {
 	cache     *decide.Cache
 	writer    *write.Writer
 	engine    *recompute.Engine
+	charge    func(auth.Principal, int) error
 }
 
-func newParts(store table.Store) parts {
+func newParts(store table.Store, limiter *ratelimit.Limiter) parts {
 	backoff := retry.Backoff{
 		Clock: clock.System{}, Jitter: mathrand.Float64, //nolint:gosec // jitter is no secret
 		Base: 5 * time.Millisecond, Max: 200 * time.Millisecond, Tries: 5,
 	}
 	p := parts{
-		store: store, cache: decide.NewCache(cacheBytes),
+		charge: func(p auth.Principal, n int) error { return limiter.Charge(p, n, time.Now()) },
+		store:  store, cache: decide.NewCache(cacheBytes),
 		snapshots: &snapshot.Reader{Table: store, Cache: snapshot.NewCache(cachedDefinitions), Backoff: backoff},
 	}
 	p.writer = &write.Writer{

@@ -17,6 +17,7 @@ import (
 
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/ratelimit"
 	"github.com/wardenhq/warden/shared/stream"
 	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/table/embedded"
@@ -40,6 +41,8 @@ type Options struct {
 	Backend     Backend
 	Data        string // directory, or Memory; for Embedded
 	OperatorKey string // of this run; empty: a stored one, made when there is none
+	KeyRate     int    // requests and checks a second of one API key; 0: no limit
+	OrgRate     int    // of one org
 	Log         *slog.Logger
 }
 
@@ -97,7 +100,7 @@ func (s *Server) prepare(ctx context.Context, o Options) error {
 	} else if s.made, err = ensureOperatorKey(ctx, s.store, time.Now()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	p := newParts(s.store)
+	p := newParts(s.store, ratelimit.New(perSecond(o.KeyRate), perSecond(o.OrgRate)))
 	handler, err := newHandler(p, s.ready, given, o.Log)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -108,6 +111,9 @@ func (s *Server) prepare(ctx context.Context, o Options) error {
 	s.listener, s.http = listener, httpapi.NewServer(handler, o.Log)
 	return nil
 }
+
+// perSecond is a limit with a burst of one second.
+func perSecond(n int) ratelimit.Limit { return ratelimit.Limit{PerSecond: float64(n), Burst: n} }
 
 // ready is nil while the store reads and takes writes.
 func (s *Server) ready(ctx context.Context) error {
