@@ -21,6 +21,7 @@ const (
 const usage = `usage: warden COMMAND
 
   serve    run every function in one process over an embedded store
+  dlq      list and redrive what Warden itself failed to do
   version  print the version
   help     print this
 
@@ -58,6 +59,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	switch name {
 	case "serve":
 		return runServe(ctx, args, getenv, stdout, stderr)
+	case "dlq":
+		return runDLQ(ctx, args, getenv, stdout, stderr)
 	case "version":
 		_, err := fmt.Fprintf(stdout, "warden %s\n", version())
 		return err

@@ -23,8 +23,8 @@ import (
 	"github.com/wardenhq/warden/shared/table/embedded"
 )
 
-// queuesFile is beside the table, in the data directory.
-const queuesFile = "queues.db"
+// QueuesFile is where the queues are, beside the table in the data directory.
+const QueuesFile = "queues.db"
 
 // background runs what no request waits for: the readers of the stream, the
 // queues and the clock, as the topology declares them.
@@ -52,7 +52,7 @@ type sources struct {
 func newBackground(p parts, feed stream.Feed, dir string, log *slog.Logger) (*background, error) {
 	path := local.Memory
 	if dir != Memory {
-		path = filepath.Join(dir, queuesFile)
+		path = filepath.Join(dir, QueuesFile)
 	}
 	broker, err := local.Open(path)
 	if err != nil {
