@@ -108,20 +108,18 @@ func (b *background) wire(feed stream.Feed, functions map[string]sources) error 
 				Name: f.Name, Feed: feed, Checkpoints: b.broker, Handler: s.changes, Clock: clock.System{},
 				Batch: f.Stream.Batch, Attempts: f.Stream.Attempts, Backoff: retryAfter, Park: b.park, Report: b.report,
 			})
+			// Parked changes that are redriven come back by a queue of the reader's name.
+			if err := b.queue(f.Name, b.redriven(s.changes), topology.Queue{Workers: 1, Batch: 1, MaxReceive: f.Stream.Attempts}); err != nil {
+				return err
+			}
 		}
 		for _, name := range f.Works {
 			if s.work == nil {
 				return fmt.Errorf("serve: %s does not work on queues", f.Name)
 			}
-			d := byQueue[name]
-			q, err := b.broker.Queue(string(name), local.Options{
-				Handler: s.work, Workers: d.Workers, Batch: d.Batch, PerGroup: d.PerGroup, MaxReceive: d.MaxReceive,
-				Backoff: retryAfter, Longest: retryMost, Clock: clock.System{},
-			})
-			if err != nil {
+			if err := b.queue(string(name), s.work, byQueue[name]); err != nil {
 				return err
 			}
-			b.queues[name] = q
 		}
 		if f.Every > 0 {
 			if s.tick == nil {
@@ -131,6 +129,35 @@ func (b *background) wire(feed stream.Feed, functions map[string]sources) error 
 		}
 	}
 	return nil
+}
+
+func (b *background) queue(name string, work queue.Handler, d topology.Queue) error {
+	q, err := b.broker.Queue(name, local.Options{
+		Handler: work, Workers: d.Workers, Batch: d.Batch, PerGroup: d.PerGroup, MaxReceive: d.MaxReceive,
+		Backoff: retryAfter, Longest: retryMost, Clock: clock.System{},
+	})
+	if err == nil {
+		b.queues[topology.QueueName(name)] = q
+	}
+	return err
+}
+
+// redriven hands a parked change to its reader again.
+func (b *background) redriven(changes stream.Handler) queue.Handler {
+	return func(ctx context.Context, batch []queue.Message) (failed []string) {
+		for _, m := range batch {
+			var c parked
+			err := json.Unmarshal(m.Body, &c)
+			if err == nil {
+				_, err = changes(ctx, []table.Change{{Sequence: c.Sequence, Old: c.Old, New: c.New}})
+			}
+			if err != nil {
+				b.log.ErrorContext(ctx, "a parked change failed again", "message", m.ID, "error", err)
+				failed = append(failed, m.ID)
+			}
+		}
+		return failed
+	}
 }
 
 // parked is a change as a dead letter: all of it, since the stream forgets.
