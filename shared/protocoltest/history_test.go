@@ -49,6 +49,7 @@ type history struct {
 type changed struct {
 	id       rbac.DefinitionID
 	revision rbac.Revision
+	head     *head.Head // in which the entry stood
 }
 
 func newHistory() *history {
@@ -147,7 +148,7 @@ func (s *sim) record(index int, ops []table.Op) error {
 			differs = differs || moved || hd.Deleted != next.deleted
 			next.revision, next.deleted = hd.Revision, hd.Deleted
 			if moved && hd.ChangedSince(hd.Last.Hash(), hd.Revision-1) {
-				h.stream = append(h.stream, changed{hd.Last, hd.Revision})
+				h.stream = append(h.stream, changed{hd.Last, hd.Revision, hd})
 			}
 			if !moved {
 				s.event("Prune")

@@ -54,30 +54,38 @@ func newFanout(a *actor) *fanout {
 }
 
 func (f *fanout) round() error {
+	c, err := f.choose()
+	if err != nil || c.head == nil {
+		return err
+	}
+	return f.work(c)
+}
+
+// choose is a change to work on. Without any it waits, and there is none.
+func (f *fanout) choose() (changed, error) {
 	entries := slices.Clone(f.sim.history.stream)
 	if len(entries) == 0 || f.rnd.IntN(2) == 0 {
 		h, err := f.head()
 		if err != nil {
-			return err
+			return changed{}, err
 		}
 		entries = f.entries(h)
 	}
 	if len(entries) == 0 {
-		return f.sleep(pick(f.rnd, time.Second/2, 30*time.Second))
+		return changed{}, f.sleep(pick(f.rnd, time.Second/2, f.sim.minute))
 	}
-	e := pick(f.rnd, entries...)
-	return f.work(e)
+	return pick(f.rnd, entries...), nil
 }
 
 // entries are those of flux that are of definitions of this world.
 func (f *fanout) entries(h *head.Head) []changed {
 	var out []changed
 	if h.All.Revision > 0 {
-		out = append(out, changed{all, h.All.Revision})
+		out = append(out, changed{all, h.All.Revision, h})
 	}
 	for _, e := range h.Flux {
 		if !isFiller(e.Name) {
-			out = append(out, changed{f.named(e.Name), e.Revision})
+			out = append(out, changed{f.named(e.Name), e.Revision, h})
 		}
 	}
 	return out
@@ -133,7 +141,7 @@ func (f *fanout) work(e changed) error {
 	if entry.Revision != e.revision {
 		return nil
 	}
-	old, early := entry.Since.Add(minAge), f.rnd.IntN(2) == 0
+	old, early := entry.Since.Add(f.sim.minAge), f.rnd.IntN(2) == 0
 	steps := []func() error{
 		func() error { return f.catchUp(e) },
 		func() error {
@@ -143,9 +151,9 @@ func (f *fanout) work(e changed) error {
 			return f.until(old)
 		},
 		f.raiseFences,
-		func() error { return f.sleep(minute) },
+		func() error { return f.sleep(f.sim.minute) },
 		func() error { return f.catchUp(e) },
-		func() error { return f.sleep(minute) },
+		func() error { return f.sleep(f.sim.minute) },
 		func() error { return f.until(old) },
 		func() error { return f.prune(e) },
 	}

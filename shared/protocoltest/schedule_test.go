@@ -3,14 +3,18 @@ package protocoltest
 import (
 	"slices"
 	"time"
+
+	"github.com/wardenhq/warden/shared/recompute"
 )
 
-// What the reference fan-out waits, and the longest naps; each longer than
-// what hides a commit from a default reader.
+// What a fan-out waits: the reference one for short, so that more schedules get
+// past it, and still for longer than what hides a commit from a default reader;
+// the real one as it does.
 const (
-	minute  = 30 * time.Second
-	minAge  = 100 * time.Second // 15 minutes in the product; shorter here, so that more schedules get past it
-	maxStep = 1500
+	minute     = 30 * time.Second
+	minAge     = 100 * time.Second
+	realMinute = recompute.Settle
+	realMinAge = recompute.MinimumAge
 )
 
 // temper is how a schedule goes about it.
@@ -18,7 +22,7 @@ type temper struct {
 	change, jump, hold, nap float64
 }
 
-// schedule runs the actors to their ends, or for maxStep steps: the runnable one
+// schedule runs the actors to their ends, or for as many steps as are enough: the runnable one
 // of highest priority goes on. Priorities change at random, so some run in
 // bursts and some stand for long; the clock and the table take part.
 func (s *sim) schedule() {
@@ -32,7 +36,7 @@ func (s *sim) schedule() {
 		priority[a] = r.Float64()
 	}
 	clock, table := r.Float64(), r.Float64() // their priorities
-	for len(s.actors) > 0 && s.steps < maxStep && s.broken == nil {
+	for len(s.actors) > 0 && s.steps < s.enough && s.broken == nil {
 		s.steps++
 		var who *actor
 		held, asleep := 0, time.Duration(0)
@@ -128,7 +132,7 @@ func (s *sim) keep(a *actor, t temper) bool {
 		return true
 	}
 	if chance(r, t.nap) {
-		a.wake = s.clock + pick(r, minute/2, minute+5*time.Second, minAge+5*time.Second, minAge+3*minute)
+		a.wake = s.clock + pick(r, s.minute/2, s.minute+5*time.Second, s.minAge+5*time.Second, s.minAge+3*s.minute)
 		return true
 	}
 	return false
@@ -150,12 +154,12 @@ func (s *sim) ambush(a *actor) bool {
 	switch at := a.at; {
 	case at.kind == callTransact && a.duty == dutyPolicy:
 		if r.IntN(2) == 0 {
-			return sleep(minute, minAge*9/10, minAge+5*time.Second, minAge+minute*3/2, minAge+3*minute)
+			return sleep(s.minute, s.minAge*9/10, s.minAge+5*time.Second, s.minAge+s.minute*3/2, s.minAge+3*s.minute)
 		}
 		return until(hold{"Fence", 1}, hold{"Fence", 2}, hold{"Access", 1}, hold{"List", 2})
 	case at.kind == callTransact && a.duty == dutyProject && at.has("ACCESS"):
 		if r.IntN(3) == 0 {
-			return sleep(minute, minAge)
+			return sleep(s.minute, s.minAge)
 		}
 		return until(hold{"Policy", 1}, hold{"Access", 1}, hold{"Prune", 1})
 	case at.kind == callTransact && a.duty == dutyDefine:
@@ -169,7 +173,7 @@ func (s *sim) ambush(a *actor) bool {
 		return until(hold{"Prune", 1}, hold{"Head", 1})
 	case at.kind == callBatch:
 		if r.IntN(8) == 0 {
-			return sleep(minAge)
+			return sleep(s.minAge)
 		}
 		return until(hold{"Prune", 1}, hold{"Prune", 1}, hold{"List", 1}, hold{"List", 2}, hold{"List", 4}, hold{"Fence", 2}, hold{"Head", 1}, hold{"Access", 1})
 	}

@@ -168,6 +168,15 @@ func mutated(t *testing.T) string {
 // stageVariable names the mutation whose worlds TestSchedules plays in.
 const stageVariable = "WARDEN_STAGE"
 
+// stages are the worlds that can be chosen by name; sourceMutations add theirs.
+var stages = map[string]func(*world){"real_fan_out": realFanOut}
+
+// realFanOut: two real fan-outs at a time, and policy writes that outlast them.
+func realFanOut(w *world) {
+	w.late, w.real, w.subjects, w.crowded = true, true, []string{"u0"}, false
+	w.cast = cast{define: 2, policy: 2, project: 2, byDefault: 1, changes: 3}
+}
+
 // staged is no mutation, only the stage that the environment names; nil without.
 func staged(t *testing.T) *mutation {
 	t.Helper()
@@ -180,6 +189,9 @@ func staged(t *testing.T) *mutation {
 			return &mutation{name: name, stage: m.stage}
 		}
 	}
-	t.Fatalf("%s: no mutation %q", stageVariable, name)
+	if stage := stages[name]; stage != nil {
+		return &mutation{name: name, stage: stage}
+	}
+	t.Fatalf("%s: no stage %q", stageVariable, name)
 	return nil
 }

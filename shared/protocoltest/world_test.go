@@ -30,7 +30,12 @@ type world struct {
 	crowded     bool // flux stands just below its limit
 	share       bool // all in one process
 	newborn     bool // roles that were never there before are asked for
-	piece       int  // how many definitions one read takes; 0: any number
+	told        bool // by hand: one role with one permission, that nobody holds
+	real        bool // the fan-out is the real one
+	minute      time.Duration
+	minAge      time.Duration
+	enough      int // steps of the schedule
+	piece       int // how many definitions one read takes; 0: any number
 	cast        cast
 }
 
@@ -118,8 +123,13 @@ func (s *sim) draw() {
 	if chance(r, 0.04) {
 		c.deleteScope = 1
 	}
+	s.real = chance(r, 0.15)
 	if s.mutant != nil && s.mutant.stage != nil {
 		s.mutant.stage(&s.world)
+	}
+	s.minute, s.minAge, s.enough = minute, minAge, 1500
+	if s.real {
+		s.minute, s.minAge, s.enough = realMinute, realMinAge, 4000
 	}
 }
 
@@ -141,7 +151,12 @@ func (s *sim) enter() {
 	}
 	enter(s.cast.policy, dutyPolicy, func() func(*actor) { return s.policyWriter(pick(r, 1, 1, 2, 3)) })
 	enter(s.cast.define, dutyDefine, func() func(*actor) { return s.definitionWriter(min(pick(r, 1, 2, 3), s.cast.changes)) })
-	enter(s.cast.project, dutyProject, func() func(*actor) { return s.projector(pick(r, 1, 2, 3)) })
+	enter(s.cast.project, dutyProject, func() func(*actor) {
+		if s.real {
+			return s.engine(pick(r, 1, 2, 3))
+		}
+		return s.projector(pick(r, 1, 2, 3))
+	})
 	enter(s.cast.strong, dutyStrong, func() func(*actor) { return s.checker(pick(r, 1, 2, 4)) })
 	enter(s.cast.byDefault, dutyDefault, func() func(*actor) { return s.checker(pick(r, 1, 2, 4)) })
 	enter(s.cast.atLeast, dutyAtLeast, func() func(*actor) { return s.checker(pick(r, 1, 2, 4)) })
@@ -175,6 +190,11 @@ func (s *sim) build() {
 
 func (s *sim) populate(w *write.Writer) {
 	r := s.rnd
+	if s.told {
+		s.must2(w.PutPermission(s.ctx, s.request(w), s.scope, s.permission("p0", rbac.Allow), nil))
+		s.must2(w.PutRole(s.ctx, s.request(w), s.scope, role("r0", s.permissions, nil), nil))
+		return
+	}
 	for _, p := range s.permissions {
 		s.must2(w.PutPermission(s.ctx, s.request(w), s.scope, s.permission(p, pick(r, rbac.Allow, rbac.Allow, rbac.Deny)), nil))
 	}

@@ -13,13 +13,15 @@ import (
 )
 
 // RaiseFences makes every assignment in flight fail and start again: what
-// commits from now on has read the definitions after now.
+// commits from now on has read the definitions after now. The fences are read by
+// a snapshot: a plain read may not show a raise from before yet, and one that is
+// older than now stops nobody who read it.
 func (e *Engine) RaiseFences(ctx context.Context, s rbac.ScopeID) error {
 	wanted := make([]keys.Raw, keys.Fences)
 	for k := range wanted {
 		wanted[k] = keys.Fence(s, k).Raw()
 	}
-	items, err := e.Table.BatchGet(ctx, wanted, table.Strong)
+	items, err := e.Snapshots.Get(ctx, wanted)
 	if err != nil {
 		return err
 	}
