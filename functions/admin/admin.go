@@ -1,5 +1,5 @@
 // Package admin is the administration API: orgs, scopes, permissions, roles,
-// policies and API keys over HTTP.
+// policies, API keys and webhooks over HTTP.
 //
 // Each route is declared once, beside its handler, and New puts all of them
 // behind one edge (package httpapi). A handler takes a checked call, asks
@@ -14,7 +14,9 @@ import (
 
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/clock"
+	"github.com/wardenhq/warden/shared/delivery"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/queue"
 	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/write"
 )
@@ -26,6 +28,17 @@ type Config struct {
 	Clock  clock.Clock
 	Auth   *auth.Authenticator
 	Log    *slog.Logger
+
+	Vault      delivery.Vault // of webhooks' secrets
+	Targets    Targets        // where webhooks may lead
+	Deliveries queue.Sender   // the queue of deliveries
+}
+
+// Targets judges where webhooks lead; egress.Guard does.
+type Targets interface {
+	// Resolve refuses a URL with an *egress.RefusedError. Other errors say that its
+	// host can't be looked up now.
+	Resolve(ctx context.Context, url string) error
 }
 
 // api is the function's handlers.
@@ -33,11 +46,15 @@ type api struct {
 	table  table.Reader
 	writer *write.Writer
 	clock  clock.Clock
+
+	vault      delivery.Vault
+	targets    Targets
+	deliveries queue.Sender
 }
 
 // New is the function's handler. An error is a defect of its declarations.
 func New(c Config) (*httpapi.Router, error) {
-	a := &api{table: c.Table, writer: c.Writer, clock: c.Clock}
+	a := &api{table: c.Table, writer: c.Writer, clock: c.Clock, vault: c.Vault, targets: c.Targets, deliveries: c.Deliveries}
 	edge := httpapi.Config{
 		Authenticate: func(ctx context.Context, bearer string) (httpapi.Principal, error) {
 			return c.Auth.Authenticate(ctx, bearer)
@@ -46,7 +63,7 @@ func New(c Config) (*httpapi.Router, error) {
 		Log:       c.Log,
 	}
 	var all []httpapi.Endpoint
-	for _, part := range [][]httpapi.Endpoint{a.orgs(), a.scopes(), a.permissions(), a.roles(), a.policies(), a.subjects(), a.apiKeys()} {
+	for _, part := range [][]httpapi.Endpoint{a.orgs(), a.scopes(), a.permissions(), a.roles(), a.policies(), a.subjects(), a.apiKeys(), a.webhooks(), a.webhookDeliveries()} {
 		all = append(all, part...)
 	}
 	return httpapi.NewRouter(edge, all...)

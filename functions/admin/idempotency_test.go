@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -42,8 +43,10 @@ func TestIdempotency(t *testing.T) {
 			}
 		}
 		other := req
-		other.body = strings.TrimSuffix(req.body, "}") + " }"
-		f.do(keyed(other, "k")).problem(http.StatusUnprocessableEntity, "idempotency-key-reused")
+		if r.Request != nil { // without a body there is nothing else to ask
+			other.body = strings.TrimSuffix(req.body, "}") + " }"
+			f.do(keyed(other, "k")).problem(http.StatusUnprocessableEntity, "idempotency-key-reused")
+		}
 		if got := len(f.changes()); got != n {
 			f.Errorf("%d changes", got-n)
 		}
@@ -51,7 +54,7 @@ func TestIdempotency(t *testing.T) {
 			f.holdsNoSecret(first.body)
 		}
 		// The key is the caller's: another one's request is its own.
-		_, second := f.newKey(`["access:check","admin:read","admin:write"]`, "")
+		_, second := f.newKey(`["access:check","admin:read","admin:write","webhooks:manage"]`, "")
 		if r.Permission != httpapi.OperatorOnly {
 			theirs := req
 			theirs.key = second
@@ -73,9 +76,8 @@ func TestIdempotency(t *testing.T) {
 // clear, or keeps the answer unsealed.
 func (f *fixture) holdsNoSecret(body []byte) {
 	f.Helper()
-	_, key, _ := strings.Cut(string(body), `"key":"`)
-	key, _, _ = strings.Cut(key, `"`)
-	if !strings.HasPrefix(key, "wdn_live_") {
+	key := regexp.MustCompile(`(wdn_live_|whsec_)[^"]+`).FindString(string(body))
+	if key == "" {
 		f.Fatalf("no key in %s", body)
 	}
 	kept := 0

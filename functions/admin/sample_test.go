@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/httpapi/segment"
 )
@@ -19,6 +20,7 @@ type sample struct {
 	target string   // TYPE/ID of the first one's target
 	before bool
 	after  bool
+	silent bool // it writes without an event: nothing of an entity changes
 }
 
 var samples = map[string]sample{
@@ -91,21 +93,64 @@ var samples = map[string]sample{
 		params: map[string]string{"key": spareKey}, body: `{"overlap":"1h"}`, status: 200,
 		events: []string{"api_key.rotated"}, before: true, after: true,
 	},
+
+	"webhooks.create": {
+		body: `{"url":"https://hooks.acme.com/in","events":["role.*"],"headers":{"X-Team":"iam"},"rate_limit":5}`, status: 201,
+		events: []string{"webhook.created"}, after: true,
+	},
+	"webhooks.list": {status: 200},
+	"webhooks.get":  {params: hookParam, status: 200},
+	"webhooks.update": {
+		params: hookParam, body: `{"url":"https://other.acme.com/in","headers":{"X-Team":"sec"}}`, status: 200,
+		events: []string{"webhook.updated"}, before: true, after: true,
+	},
+	"webhooks.delete": {params: hookParam, status: 204, events: []string{"webhook.deleted"}, before: true},
+	"webhooks.rotate_secret": {
+		params: hookParam, body: `{"overlap":"1h"}`, status: 200, events: []string{"webhook.secret_rotated"}, before: true, after: true,
+	},
+	"webhooks.enable": {
+		params: map[string]string{"webhook": disabledHook}, status: 200, events: []string{"webhook.enabled"}, before: true, after: true,
+	},
+	"webhooks.disable": {params: hookParam, status: 200, events: []string{"webhook.disabled"}, before: true, after: true},
+	"webhooks.test":    {params: hookParam, status: 202, events: []string{"webhook.test"}, after: true},
+	"webhooks.recover": {params: hookParam, body: `{"since":"2026-01-01T00:00:00Z"}`, status: 202, silent: true},
+	"deliveries.list":  {params: hookParam, query: "status=failed", status: 200},
+	"deliveries.get":   {params: deliveryParam, status: 200},
+	"deliveries.replay": {
+		params: deliveryParam, status: 202, silent: true,
+	},
 }
 
-// spareKey stands in samples for the id of a key that the fixture makes.
-const spareKey = "spare-key"
+// These stand in samples for ids of what the fixture makes: a key, an enabled and
+// a disabled webhook, and a delivery to the first that failed.
+const (
+	spareKey       = "spare-key"
+	spareHook      = "spare-hook"
+	disabledHook   = "disabled-hook"
+	failedDelivery = "failed-delivery"
+)
+
+var (
+	hookParam     = map[string]string{"webhook": spareHook}
+	deliveryParam = map[string]string{"webhook": spareHook, "delivery": failedDelivery}
+)
 
 // fixture is a furnished tenant that every sample can be asked of.
 type fixture struct {
 	*tenant
-	spare string // a key's id
+	made map[string]string // ids by what stands for them
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{tenant: newWorld(t).provision("acme").furnish()}
-	f.spare, _ = f.newKey(`["access:check"]`, "")
+	key, _ := f.newKey(`["access:check"]`, "")
+	hook, disabled := f.newHook("https://hooks.acme.com/spare", "*"), f.newHook("https://hooks.acme.com/off", "*")
+	f.in("POST", "", "webhooks", disabled, "disable").is(200)
+	f.made = map[string]string{
+		spareKey: key, spareHook: hook, disabledHook: disabled,
+		failedDelivery: f.newDelivery(hook, entity.DeliveryFailed, "evt_failed"),
+	}
 	return f
 }
 
@@ -131,8 +176,8 @@ func (f *fixture) request(r *httpapi.Route, s sample, org, scope string) request
 			id = scope
 		case !ok:
 			f.Fatalf("%s: the sample has no %s", r.Name, name)
-		case id == spareKey:
-			id = f.spare
+		case f.made[id] != "":
+			id = f.made[id]
 		}
 		p = strings.ReplaceAll(p, "{"+name+"}", segment.Encode(id))
 	}

@@ -77,6 +77,7 @@ var collections = map[string]string{
 	"role":       "roles",
 	"policy":     "policies",
 	"api_key":    "api-keys",
+	"webhook":    "webhooks",
 }
 
 // link is the path of an event's target.
