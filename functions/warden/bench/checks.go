@@ -133,8 +133,8 @@ func (b *bench) contestants(ctx context.Context, servers *fleet, small, large *l
 		return nil, err
 	}
 	program, args := b.warden, serveArgs(small.data)
-	if b.profile != "" {
-		program, args = b.self, slices.Concat([]string{"probed", "-cpuprofile", b.profile}, args)
+	if b.profiles != "" {
+		program, args = b.self, b.probedArgs("check", small.data)
 	}
 	few, err := servers.start(ctx, b.work, program, args...)
 	if err != nil {

@@ -19,6 +19,7 @@ type loaded struct {
 	tenant   *tenant
 	subjects int
 	writes   *loadgen.Result
+	cpu      time.Duration // of the server, a write
 	heap     heap
 }
 
@@ -27,10 +28,20 @@ func serveArgs(data string) []string {
 	return []string{"serve", "-addr", "127.0.0.1:0", "-data", data, "-operator-key", operatorKey}
 }
 
+// probedArgs are those of a server with a probe, and with profiles when such
+// are wanted.
+func (b *bench) probedArgs(name, data string) []string {
+	args := []string{"probed"}
+	if b.profiles != "" {
+		args = append(args, "-profiles", filepath.Join(b.profiles, name))
+	}
+	return append(args, serveArgs(data)...)
+}
+
 // fill loads a tenant through the API of a server that can tell its heap.
 func (b *bench) fill(ctx context.Context, name string, subjects, connections int) (_ *loaded, err error) {
 	l := &loaded{data: filepath.Join(b.work, name), subjects: subjects}
-	s, err := start(ctx, b.work, b.self, slices.Concat([]string{"probed"}, serveArgs(l.data))...)
+	s, err := start(ctx, b.work, b.self, b.probedArgs("load-"+name, l.data)...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +49,18 @@ func (b *bench) fill(ctx context.Context, name string, subjects, connections int
 	if l.tenant, err = provision(ctx, s.addr); err != nil {
 		return nil, err
 	}
+	before, err := s.usage()
+	if err != nil {
+		return nil, err
+	}
 	if l.writes, err = l.tenant.policies(ctx, s.addr, subjects, connections); err != nil {
 		return nil, err
 	}
+	after, err := s.usage()
+	if err != nil {
+		return nil, err
+	}
+	l.cpu = (after.CPU - before.CPU) / time.Duration(l.writes.Requests)
 	l.heap, err = s.heap()
 	return l, err
 }
@@ -57,8 +77,8 @@ func (b *bench) serveLoad(ctx context.Context) error {
 	}
 	const mb = 1e6
 	b.out.printf("\nload of %d policies through the API by %d clients\n\n", l.subjects, loaders)
-	b.out.printf("  %.0f writes/s, p50 %.1f ms, p99 %.1f ms, in %.1f s\n", l.writes.PerSecond(),
-		ms(l.writes.Quantile(0.5)), ms(l.writes.Quantile(0.99)), l.writes.Elapsed.Seconds())
+	b.out.printf("  %.0f writes/s, p50 %.1f ms, p99 %.1f ms, in %.1f s; CPU %.3f ms a write, with all that follows from it\n", l.writes.PerSecond(),
+		ms(l.writes.Quantile(0.5)), ms(l.writes.Quantile(0.99)), l.writes.Elapsed.Seconds(), ms(l.cpu))
 	b.out.printf("  Go heap in use %.1f MB, after a collection %.1f MB with %d objects; %.1f MB from the system, %d collections\n",
 		float64(l.heap.InUse)/mb, float64(l.heap.Settled)/mb, l.heap.Objects, float64(l.heap.FromOS)/mb, l.heap.Cycles)
 	var took []time.Duration

@@ -42,11 +42,11 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		return 0, runFloor(ctx, os.Stdout)
 	case "probed":
 		flags := flag.NewFlagSet("bench probed", flag.ContinueOnError)
-		profile := flags.String("cpuprofile", "", "`FILE` for a profile of the run")
+		profiles := flags.String("profiles", "", "`PREFIX` of the files for profiles of the run")
 		if err := flags.Parse(args[1:]); err != nil {
 			return 0, err
 		}
-		return runProbed(ctx, *profile, flags.Args())
+		return runProbed(ctx, *profiles, flags.Args())
 	}
 	b := &bench{out: &printer{w: os.Stdout}}
 	strict, err := b.options(args)
@@ -67,7 +67,7 @@ type bench struct {
 
 	self, warden string // programs
 	work         string // directory
-	profile      string
+	profiles     string // directory, or none
 	pattern      string // of what is run
 	goCount      int
 	subjects     int // in the large scope
@@ -89,7 +89,7 @@ func (b *bench) options(args []string) (strict bool, err error) {
 	flags.IntVar(&b.rounds, "rounds", 5, "rounds, and restarts")
 	flags.IntVar(&b.connections, "connections", 8, "connections that ask")
 	flags.DurationVar(&b.within, "timeout", 12*time.Minute, "end of it all")
-	flags.StringVar(&b.profile, "cpuprofile", "", "`FILE` for a profile of the server with the small scope")
+	flags.StringVar(&b.profiles, "profiles", "", "`DIRECTORY` for profiles of the servers that load a scope, and of the one that answers from the small one")
 	flags.BoolVar(&strict, "strict", false, "exit with 1 when a goal is missed")
 	if err := flags.Parse(args); err != nil {
 		return false, err

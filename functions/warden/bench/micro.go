@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // measured are the figures of one Go benchmark, one of each run.
@@ -27,9 +28,20 @@ var microGoals = []struct {
 }
 
 // micro runs the Go benchmarks of the module whose names match, one package at
-// a time, and passes on what benchstat reads of their output, and failures.
+// a time, and passes their output on.
 func (b *bench) micro(ctx context.Context) error {
-	args := []string{"test", "-run", "^$", "-bench", b.pattern, "-benchmem", "-count", strconv.Itoa(b.goCount), "-p", "1", "./..."}
+	// Below the first slash is a benchmark's own division.
+	top, _, _ := strings.Cut(b.pattern, "/")
+	wanted, err := regexp.Compile(top)
+	if err != nil {
+		return err
+	}
+	packages, err := packagesWith(here(), wanted)
+	if err != nil || len(packages) == 0 {
+		return err
+	}
+	args := []string{"test", "-run", "^$", "-bench", b.pattern, "-benchmem", "-count", strconv.Itoa(b.goCount), "-p", "1"}
+	args = append(args, packages...)
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the pattern is one argument
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -52,7 +64,6 @@ func (b *bench) micro(ctx context.Context) error {
 var (
 	benchmarkLine   = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
 	benchmarkFigure = regexp.MustCompile(`([0-9.e+]+) (\S+)`)
-	nothingRan      = regexp.MustCompile(`^(PASS$|ok\s|\?\s)`)
 )
 
 // benchmarks are measured benchmarks by their names, in the order of the names.
@@ -61,15 +72,12 @@ type benchmarks struct {
 	byName map[string]*measured
 }
 
-// readBenchmarks reads what go test prints, and copies it but for the lines on
-// packages that had nothing to run.
+// readBenchmarks reads what go test prints, and copies it.
 func readBenchmarks(r io.Reader, p *printer) (benchmarks, error) {
 	all := benchmarks{byName: map[string]*measured{}}
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
-		if !nothingRan.MatchString(lines.Text()) {
-			p.printf("%s\n", lines.Text())
-		}
+		p.printf("%s\n", lines.Text())
 		line := benchmarkLine.FindStringSubmatch(lines.Text())
 		if line == nil {
 			continue

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,25 +24,38 @@ type heap struct {
 }
 
 // runProbed is warden's own command line, and beside it a probe: each line on
-// standard input is answered by a line with the heap. With a profile, the
-// processor time of the whole run is written there. Only measurements have
-// this; bin/warden does not.
-func runProbed(ctx context.Context, profile string, args []string) (code int, err error) {
-	if profile != "" {
-		f, err := os.Create(profile) //nolint:gosec // where the caller wants it
+// standard input is answered by a line with the heap. With a prefix, profiles of
+// the whole run are left in PREFIX.cpu.prof and PREFIX.allocs.prof. Only
+// measurements have this; bin/warden does not.
+func runProbed(ctx context.Context, prefix string, args []string) (code int, err error) {
+	if prefix != "" {
+		finish, err := profile(prefix)
 		if err != nil {
 			return 0, err
 		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return 0, err
-		}
-		defer func() {
-			pprof.StopCPUProfile()
-			err = f.Close()
-		}()
+		defer func() { err = errors.Join(err, finish()) }()
 	}
 	go probe(os.Stdin, os.Stdout)
 	return command.Run(ctx, args, os.Getenv, os.Stdout, os.Stderr), nil
+}
+
+// profile begins to profile; finish writes what was found.
+func profile(prefix string) (finish func() error, err error) {
+	cpu, err := os.Create(prefix + ".cpu.prof") //nolint:gosec // where the caller wants it
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(cpu); err != nil {
+		return nil, errors.Join(err, cpu.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		allocs, err := os.Create(prefix + ".allocs.prof") //nolint:gosec // as above
+		if err != nil {
+			return errors.Join(err, cpu.Close())
+		}
+		return errors.Join(cpu.Close(), pprof.Lookup("allocs").WriteTo(allocs, 0), allocs.Close())
+	}, nil
 }
 
 // probe answers until nobody asks any more.
