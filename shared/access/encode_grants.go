@@ -98,7 +98,7 @@ func (e *encoder) putReaches(roles []*rbac.Reach, instants map[instant]uint16) m
 func collect(grants []rbac.Grant, reaches map[*rbac.Reach]uint16) []grantCell {
 	type pair struct{ resource, action string }
 	index := make(map[pair]int, len(grants))
-	var cells []grantCell
+	cells := make([]grantCell, 0, len(grants))
 	for _, g := range grants {
 		p := pair{g.Permission.Resource.String(), g.Permission.Action.String()}
 		i, there := index[p]

@@ -65,8 +65,8 @@ type Resolution struct {
 func Resolve(assignments []Assignment, defs *Definitions) *Resolution {
 	w := walk{
 		defs:  defs,
-		noted: map[DefinitionID]struct{}{},
-		seen:  map[RoleID]struct{}{},
+		noted: make(map[DefinitionID]struct{}, likely(assignments, defs)),
+		seen:  make(map[RoleID]struct{}, len(assignments)),
 		res:   &Resolution{Assignments: assignments},
 	}
 	// Those that last longest go first, and all of one expiry go step by step
@@ -85,6 +85,17 @@ func Resolve(assignments []Assignment, defs *Definitions) *Resolution {
 	}
 	w.spread()
 	return w.res
+}
+
+// likely is how many definitions the assignments name without what is inherited.
+func likely(assignments []Assignment, defs *Definitions) int {
+	n := len(assignments)
+	for _, a := range assignments {
+		if r, _ := defs.Role(a.Role.ID); r != nil {
+			n += len(r.Permissions)
+		}
+	}
+	return n
 }
 
 type walk struct {
@@ -125,6 +136,8 @@ func (w *walk) visit(ref RoleRef, parent *Reach, expiry Expiry) {
 	reach := &Reach{role: ref.ID, parent: parent, expiry: expiry}
 	w.res.Roles = append(w.res.Roles, reach)
 	w.queue = append(w.queue, visit{r, reach})
+	w.res.Names = slices.Grow(w.res.Names, len(r.Permissions))
+	w.res.Grants = slices.Grow(w.res.Grants, len(r.Permissions))
 	for _, pref := range r.Permissions {
 		p, read := w.defs.Permission(pref.ID)
 		w.note(OfPermission(pref.ID), read)
