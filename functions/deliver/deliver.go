@@ -64,18 +64,21 @@ func New(c Config) *Deliverer {
 	return &Deliverer{Config: c, lanes: make(map[keys.Raw]*lane), known: make(map[keys.Raw]struct{})}
 }
 
-// Stay lets deliveries wait in this process until the context ends, and returns
-// once those under way are over. Without it, as in a Lambda, nothing outlives
-// Work: what would have to wait for long is left to the scheduler.
-func (d *Deliverer) Stay(ctx context.Context) {
+// Stay lets deliveries wait in this process until the context ends. Then wait
+// returns once those under way are over: the table is used until then.
+// Without it, as in a Lambda, nothing outlives Work: what would have to wait for
+// long is left to the scheduler.
+func (d *Deliverer) Stay(ctx context.Context) (wait func()) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.life = ctx
-	d.mu.Unlock()
-	<-ctx.Done()
-	d.mu.Lock()
-	d.life = nil
-	d.mu.Unlock()
-	d.wg.Wait()
+	return func() {
+		<-ctx.Done()
+		d.mu.Lock()
+		d.life = nil
+		d.mu.Unlock()
+		d.wg.Wait()
+	}
 }
 
 // background runs f beyond Work, with the process's context; false when nothing
@@ -132,10 +135,14 @@ func (d *Deliverer) submit(ctx context.Context, m delivery.Message) <-chan error
 	if reason := refusal(e); reason != "" {
 		return ended(d.cancel(ctx, m, reason))
 	}
-	if !d.take(m) { // it is at work already, or there is no room: the table has it
+	l := d.lane(keys.Webhook(m.Org, m.Scope, m.Webhook).Raw())
+	if !d.take(m) { // it waits or is at work already, or there is no room: the table has it
+		if m.Asked {
+			l.ask(m, d.Clock.Now())
+			d.pump(ctx, l)
+		}
 		return ended(nil)
 	}
-	l := d.lane(keys.Webhook(m.Org, m.Scope, m.Webhook).Raw())
 	j := &job{Message: m, over: make(chan error, 1)}
 	if !l.add(j, e.RateLimit, d.Clock.Now()) {
 		d.release(m)

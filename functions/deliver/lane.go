@@ -45,13 +45,31 @@ func (l *lane) add(j *job, rate int, now time.Time) bool {
 	if len(l.waiting) >= maxWaiting {
 		return false
 	}
-	if j.Asked && l.breaker.open { // whoever asks has reason to think that it works again
-		l.breaker.probeAt = now
-		l.waiting = slices.Insert(l.waiting, 0, j)
-		return true
-	}
 	l.waiting = append(l.waiting, j)
+	if j.Asked {
+		l.hurry(len(l.waiting)-1, now)
+	}
 	return true
+}
+
+// ask says that somebody asks for a delivery that waits already.
+func (l *lane) ask(m delivery.Message, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.IndexFunc(l.waiting, func(j *job) bool { return j.Key() == m.Key() })
+	if at >= 0 {
+		l.hurry(at, now)
+	}
+}
+
+// hurry lets a job that waits for a breaker try the endpoint out at once: whoever
+// asks for it has reason to think that it works again.
+func (l *lane) hurry(at int, now time.Time) {
+	if l.breaker.open {
+		j := l.waiting[at]
+		l.waiting = slices.Insert(slices.Delete(l.waiting, at, at+1), 0, j)
+		l.breaker.probeAt = now
+	}
 }
 
 // take starts the next job. Without one, wait is after how long there may be one;

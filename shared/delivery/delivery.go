@@ -110,7 +110,7 @@ func Excerpt(body []byte, longer bool) (text string, cut bool) {
 		body, longer = body[:MaxResponse], true
 	}
 	text = strings.ToValidUTF8(string(body), "\uFFFD")
-	for len(text) > MaxResponse { // each byte that is no UTF-8 has become three
+	if len(text) > MaxResponse { // what is no UTF-8 has become longer
 		text, longer = strings.ToValidUTF8(text[:MaxResponse], ""), true
 	}
 	return text, longer
