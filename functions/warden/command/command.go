@@ -22,6 +22,7 @@ const usage = `usage: warden COMMAND
 
   serve    run every function in one process over an embedded store
   dlq      list and redrive what Warden itself failed to do
+  audit    export an audit log, or verify an export
   version  print the version
   help     print this
 
@@ -61,6 +62,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return runServe(ctx, args, getenv, stdout, stderr)
 	case "dlq":
 		return runDLQ(ctx, args, getenv, stdout, stderr)
+	case "audit":
+		return runAudit(ctx, args, getenv, stdout, stderr)
 	case "version":
 		_, err := fmt.Fprintf(stdout, "warden %s\n", version())
 		return err
