@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wardenhq/warden/functions/warden/serve"
+	"github.com/wardenhq/warden/shared/egress"
 )
 
 func runServe(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
@@ -19,6 +20,9 @@ func runServe(ctx context.Context, args []string, getenv func(string) string, st
 		return err
 	}
 	o.Log = slog.New(slog.NewJSONHandler(stderr, nil))
+	if getenv("GOGC") == "" && getenv("GOMEMLIMIT") == "" {
+		giveRoom()
+	}
 	s, err := serve.Open(ctx, o)
 	if err != nil {
 		return err
@@ -56,6 +60,8 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 	text(&backend, "backend", "WARDEN_BACKEND", string(serve.Embedded), "`STORE` to run over: "+string(serve.Embedded))
 	text(&keyRate, "rate-limit-key", "WARDEN_RATE_LIMIT_KEY", "0", "requests and checks a `SECOND` of one API key; 0 is no limit")
 	text(&orgRate, "rate-limit-org", "WARDEN_RATE_LIMIT_ORG", "0", "requests and checks a `SECOND` of all keys of one org; 0 is no limit")
+	var targets targets
+	flags.Var(&targets, "allow-webhook-target", "opens exactly this private or loopback `HOST:PORT` to webhooks, for development; may be given again")
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -81,11 +87,37 @@ func options(args []string, getenv func(string) string, stderr io.Writer) (o ser
 	if o.OrgRate, err = perSecond("rate-limit-org", orgRate); err != nil {
 		return o, err
 	}
+	if o.WebhookTargets, err = targets.resolve(); err != nil {
+		return o, err
+	}
 	if _, _, err := net.SplitHostPort(o.Addr); err != nil {
 		return o, wrong("serve: --addr: %v", err)
 	}
 	o.Backend = serve.Backend(backend)
 	return o, checkKey(o.OperatorKey)
+}
+
+// targets collects a flag that is given several times.
+type targets []string
+
+// String is in flag.Value.
+func (t *targets) String() string { return strings.Join(*t, " ") }
+
+// Set is in flag.Value.
+func (t *targets) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+func (t *targets) resolve() (out []egress.Target, err error) {
+	for _, text := range *t {
+		target, err := egress.ParseTarget(context.Background(), net.DefaultResolver, text)
+		if err != nil {
+			return nil, wrong("serve: --allow-webhook-target: %v", err)
+		}
+		out = append(out, target)
+	}
+	return out, nil
 }
 
 func perSecond(name, text string) (int, error) {
