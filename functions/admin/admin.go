@@ -11,6 +11,7 @@ package admin
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/clock"
@@ -32,6 +33,9 @@ type Config struct {
 	Vault      delivery.Vault // of webhooks' secrets
 	Targets    Targets        // where webhooks may lead
 	Deliveries queue.Sender   // the queue of deliveries
+
+	// More are routes of others under the same edge: the audit log's.
+	More []httpapi.Endpoint
 }
 
 // Targets judges where webhooks lead; egress.Guard does.
@@ -62,7 +66,7 @@ func New(c Config) (*httpapi.Router, error) {
 		Authorize: authorize,
 		Log:       c.Log,
 	}
-	var all []httpapi.Endpoint
+	all := slices.Clone(c.More)
 	for _, part := range [][]httpapi.Endpoint{a.orgs(), a.scopes(), a.permissions(), a.roles(), a.policies(), a.subjects(), a.apiKeys(), a.webhooks(), a.webhookDeliveries()} {
 		all = append(all, part...)
 	}

@@ -7,6 +7,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // versioned write: due later, or out of the list.
 type Handler func(ctx context.Context, it *table.Item) error
 
-// Task runs once an hour.
+// Task is work that looks for itself what there is to do.
 type Task struct {
 	Name string
 	Run  func(ctx context.Context) error
@@ -30,7 +31,8 @@ type Config struct {
 	Table  table.Store
 	Clock  clock.Clock
 	Due    map[string]Handler // by the item's type
-	Hourly []Task
+	Always []Task             // at every run
+	Hourly []Task             // once an hour
 	Log    *slog.Logger
 }
 
@@ -53,6 +55,11 @@ func (s *Scheduler) Tick(ctx context.Context) error {
 	var failed error
 	for shard := range keys.DueShards {
 		failed = errors.Join(failed, s.shard(ctx, shard, end))
+	}
+	for _, t := range s.Always {
+		if err := t.Run(ctx); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("scheduler: %s: %w", t.Name, err))
+		}
 	}
 	return errors.Join(failed, s.hourly(ctx))
 }

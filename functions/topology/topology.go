@@ -106,14 +106,50 @@ func Functions() []Function {
 			ReservedConcurrency: 20,
 		},
 		{
+			Name:   "audit",
+			Stream: &Stream{Batch: 100, Attempts: 10, MaxAge: 6 * time.Hour},
+			Reads:  []Entity{Org, OrgAudit, OrgChain, OrgCheckpoint, OrgEvent, ScopeAudit, ScopeChain, ScopeCheckpoint, ScopeEvent, Suspicion},
+			Writes: []Entity{OrgAudit, OrgChain, OrgCheckpoint, OrgEvent, ScopeAudit, ScopeChain, ScopeCheckpoint, ScopeEvent, Suspicion},
+
+			Environment: []Variable{TableName},
+
+			MemoryMB:            1024,
+			Timeout:             29 * time.Second,
+			ReservedConcurrency: 20,
+		},
+		{
+			Name:        "fanout",
+			Works:       []QueueName{Fanout},
+			Sends:       []QueueName{Deliveries},
+			Reads:       []Entity{Delivery, Scope, Webhook},
+			Writes:      []Entity{Delivery},
+			Environment: []Variable{TableName},
+
+			MemoryMB:            512,
+			Timeout:             29 * time.Second,
+			ReservedConcurrency: 20,
+		},
+		{
+			Name:        "deliver",
+			Works:       []QueueName{Deliveries},
+			Sends:       []QueueName{Deliveries},
+			Reads:       []Entity{Delivery, Head, Webhook, WebhookState},
+			Writes:      []Entity{Delivery, ScopeEvent, Webhook, WebhookState},
+			Environment: []Variable{TableName},
+
+			MemoryMB:            512,
+			Timeout:             29 * time.Second,
+			ReservedConcurrency: 50,
+		},
+		{
 			Name:  "scheduler",
 			Every: time.Minute,
-			Sends: []QueueName{Recompute},
+			Sends: []QueueName{Recompute, Deliveries},
 			Reads: []Entity{
-				Access, APIKey, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, SubjectScope, Task,
+				Access, APIKey, Delivery, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, SubjectScope, Task,
 			},
 			Writes: []Entity{
-				Access, APIKey, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Task, Unique,
+				Access, APIKey, Delivery, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Task, Unique,
 			},
 			Environment: []Variable{TableName},
 

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestMisuse(t *testing.T) {
 		"key beyond ASCII":       {args: []string{"--operator-key", "sixteen bytes and Zoë"}, want: "printable"},
 		"key with spaces around": {args: []string{"--operator-key", " sixteen bytes and more"}, want: "spaces"},
 		"short key by env":       {env: map[string]string{"WARDEN_OPERATOR_KEY": "k"}, want: "16 to 256"},
-		"webhooks, not yet":      {args: []string{"--allow-webhook-target", "127.0.0.1:9"}, want: "allow-webhook-target"},
+		"webhook target":         {args: []string{"--allow-webhook-target", "nowhere"}, want: "allow-webhook-target"},
 	} {
 		r := line(t.Context(), c.env, append([]string{"serve"}, c.args...)...)
 		if r.code != 2 || r.stdout != "" || !strings.Contains(r.stderr, c.want) {
@@ -87,17 +88,21 @@ func TestOptions(t *testing.T) {
 		}
 		return o
 	}
-	if o := read(nil); o != (serve.Options{Addr: "127.0.0.1:8080", Backend: serve.Embedded, Data: "./.warden"}) {
+	if o := read(nil); !reflect.DeepEqual(o, serve.Options{Addr: "127.0.0.1:8080", Backend: serve.Embedded, Data: "./.warden"}) {
 		t.Errorf("defaults: %+v", o)
 	}
 	env := map[string]string{"WARDEN_ADDR": ":1", "WARDEN_DATA": "d", "WARDEN_OPERATOR_KEY": "0123456789abcdef", "WARDEN_BACKEND": "embedded"}
 	want := serve.Options{Addr: ":1", Backend: serve.Embedded, Data: "d", OperatorKey: "0123456789abcdef"}
-	if o := read(env); o != want {
+	if o := read(env); !reflect.DeepEqual(o, want) {
 		t.Errorf("environment: %+v", o)
 	}
 	want = serve.Options{Addr: ":2", Backend: serve.Embedded, Data: ":memory:", OperatorKey: "0123456789ABCDEF"}
-	if o := read(env, "--addr", ":2", "--data=:memory:", "-operator-key", "0123456789ABCDEF"); o != want {
+	if o := read(env, "--addr", ":2", "--data=:memory:", "-operator-key", "0123456789ABCDEF"); !reflect.DeepEqual(o, want) {
 		t.Errorf("flags over environment: %+v", o)
+	}
+	o := read(nil, "--allow-webhook-target", "127.0.0.1:9000", "--allow-webhook-target", "[::1]:9001", "--rate-limit-key", "7", "--rate-limit-org", "9")
+	if len(o.WebhookTargets) != 2 || o.WebhookTargets[1].String() != "[::1]:9001" || o.KeyRate != 7 || o.OrgRate != 9 {
+		t.Errorf("repeated and numeric flags: %+v", o)
 	}
 }
 

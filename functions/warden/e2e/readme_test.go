@@ -149,11 +149,12 @@ func TestReadmeFlags(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| `(WARDEN_[A-Z_]+)` \\|").FindAllStringSubmatch(readme(t), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| (?:`(WARDEN_[A-Z_]+)`|–) \\|").FindAllStringSubmatch(readme(t), -1) {
 		documented[row[1]] = row[2]
 	}
 	for _, f := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(string(out), -1) {
-		if !strings.Contains(string(out), "("+documented[f[1]]+")") || documented[f[1]] == "" {
+		variable, ok := documented[f[1]]
+		if !ok || (variable != "" && !strings.Contains(string(out), "("+variable+")")) {
 			t.Errorf("--%s is documented with %q: %s", f[1], documented[f[1]], out)
 		}
 		delete(documented, f[1])

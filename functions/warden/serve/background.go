@@ -11,10 +11,17 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/wardenhq/warden/functions/audit"
+	"github.com/wardenhq/warden/functions/deliver"
+	"github.com/wardenhq/warden/functions/fanout"
 	"github.com/wardenhq/warden/functions/projector"
 	"github.com/wardenhq/warden/functions/scheduler"
 	"github.com/wardenhq/warden/functions/topology"
+	trail "github.com/wardenhq/warden/shared/audit"
+	"github.com/wardenhq/warden/shared/bus"
 	"github.com/wardenhq/warden/shared/clock"
+	"github.com/wardenhq/warden/shared/delivery"
+	"github.com/wardenhq/warden/shared/egress"
 	"github.com/wardenhq/warden/shared/purge"
 	"github.com/wardenhq/warden/shared/queue"
 	"github.com/wardenhq/warden/shared/queue/local"
@@ -34,6 +41,9 @@ type background struct {
 	pollers []*stream.Poller
 	queues  map[topology.QueueName]*local.Queue
 	ticks   []ticker
+
+	audit   *audit.Audit
+	deliver *deliver.Deliverer
 }
 
 type ticker struct {
@@ -49,7 +59,8 @@ type sources struct {
 	tick    func(context.Context) error
 }
 
-func newBackground(p parts, feed stream.Feed, dir string, log *slog.Logger) (*background, error) {
+func newBackground(p parts, feed stream.Feed, o Options) (*background, error) {
+	dir, log := o.Data, o.Log
 	path := local.Memory
 	if dir != Memory {
 		path = filepath.Join(dir, QueuesFile)
@@ -59,7 +70,16 @@ func newBackground(p parts, feed stream.Feed, dir string, log *slog.Logger) (*ba
 		return nil, err
 	}
 	b := &background{log: log, broker: broker, queues: make(map[topology.QueueName]*local.Queue)}
-	recomputes := &lazySender{}
+	recomputes, fanouts, deliveries := &lazySender{}, &lazySender{}, &lazySender{}
+	b.audit = audit.New(audit.Config{
+		Table: p.store, Log: &trail.Log{Table: p.store, Clock: clock.System{}, Backoff: p.backoff}, Clock: clock.System{},
+		Key: p.secrets.signing, Publish: publish(localBus(fanouts)), EventID: eventID, Report: log,
+	})
+	fan := fanout.New(fanout.Config{Table: p.store, Queue: deliveries, Clock: clock.System{}, Backoff: p.backoff, Log: log})
+	b.deliver = deliver.New(deliver.Config{
+		Table: p.store, Writer: p.writer, Endpoints: &delivery.Endpoints{Table: p.store, Vault: p.secrets.vault, Clock: clock.System{}},
+		Sender: egress.New(p.guard, egress.Options{}), Queue: deliveries, Clock: clock.System{}, Jitter: p.backoff.Jitter, Backoff: p.backoff, Log: log,
+	})
 	project := projector.New(projector.Config{Engine: p.engine, Writer: p.writer, Queue: recomputes, Log: log})
 	purger := &purge.Purger{Engine: p.engine}
 	schedule := scheduler.New(scheduler.Config{
@@ -67,18 +87,35 @@ func newBackground(p parts, feed stream.Feed, dir string, log *slog.Logger) (*ba
 		Due: map[string]scheduler.Handler{
 			"Recompute": scheduler.Recomputes(recomputes), "Policy": scheduler.Policies(p.writer), "APIKey": scheduler.APIKeys(p.writer),
 			"Scope": scheduler.Scopes(purger, p.store), "Org": scheduler.Orgs(purger, p.store),
+			"Delivery": b.deliver.Due,
+		},
+		Always: []scheduler.Task{
+			{Name: "audit sweep", Run: func(ctx context.Context) error { return b.audit.Sweep(ctx, time.Now()) }},
+			{Name: "audit checkpoints", Run: func(ctx context.Context) error { return b.audit.Checkpoint(ctx, time.Now()) }},
 		},
 		Hourly: []scheduler.Task{scheduler.Sweep(p.engine, recomputes, clock.System{})},
 	})
 	err = b.wire(feed, map[string]sources{
 		"projector": {changes: project.Changes, work: project.Work},
+		"audit":     {changes: b.audit.Changes},
+		"fanout":    {work: fan.Work},
+		"deliver":   {work: b.deliver.Work},
 		"scheduler": {tick: schedule.Tick},
 	})
 	if err != nil {
 		return nil, errors.Join(err, broker.Close())
 	}
-	recomputes.to = b.queues[topology.Recompute]
+	recomputes.to, fanouts.to, deliveries.to = b.queues[topology.Recompute], b.queues[topology.Fanout], b.queues[topology.Deliveries]
 	return b, nil
+}
+
+// localBus is the bus with the rules of the topology. There is one target yet.
+func localBus(fanouts queue.Sender) *bus.Local {
+	b := &bus.Local{}
+	for _, r := range topology.Rules() {
+		b.Rules = append(b.Rules, bus.Rule{Sources: []string{r.Source}, Types: r.Types, Target: fanouts})
+	}
+	return b
 }
 
 // lazySender is a queue that is made after those who send to it.
@@ -184,6 +221,7 @@ func (b *background) report(reader string, c table.Change, attempt int, err erro
 // run works until the context ends, and returns when all of it has come to rest.
 func (b *background) run(ctx context.Context) {
 	var wg sync.WaitGroup
+	wg.Go(b.deliver.Stay(ctx))
 	for _, p := range b.pollers {
 		wg.Go(func() {
 			if err := p.Run(ctx); err != nil {

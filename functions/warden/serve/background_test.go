@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardenhq/warden/functions/deliver"
 	"github.com/wardenhq/warden/functions/topology"
 	"github.com/wardenhq/warden/shared/queue/local"
 	"github.com/wardenhq/warden/shared/rbac"
@@ -22,7 +23,10 @@ func TestParkedChangesComeBackWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &background{log: slog.New(slog.DiscardHandler), broker: broker, queues: make(map[topology.QueueName]*local.Queue)}
+	b := &background{
+		log: slog.New(slog.DiscardHandler), broker: broker, queues: make(map[topology.QueueName]*local.Queue),
+		deliver: deliver.New(deliver.Config{}),
+	}
 	got := make(chan table.Change, 1)
 	changes := func(_ context.Context, batch []table.Change) (int, error) {
 		got <- batch[0]

@@ -16,11 +16,13 @@ import (
 
 // newHandler puts all functions behind one handler. given is the hash of the
 // operator key of this run, nil for none.
-func newHandler(p parts, ready func(context.Context) error, given []byte, log *slog.Logger) (http.Handler, error) {
+func newHandler(p parts, b *background, ready func(context.Context) error, given []byte, log *slog.Logger) (http.Handler, error) {
 	administration, err := admin.New(admin.Config{
 		Table: p.store, Writer: p.writer, Clock: clock.System{},
 		Auth: &auth.Authenticator{Table: p.store, Clock: clock.System{}, Given: given, Charge: p.charge},
 		Log:  log,
+
+		Vault: p.secrets.vault, Targets: p.guard, Deliveries: b.queues[topology.Deliveries], More: b.audit.Endpoints(),
 	})
 	if err != nil {
 		return nil, err

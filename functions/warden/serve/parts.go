@@ -10,6 +10,7 @@ import (
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/clock"
 	"github.com/wardenhq/warden/shared/decide"
+	"github.com/wardenhq/warden/shared/egress"
 	"github.com/wardenhq/warden/shared/ratelimit"
 	"github.com/wardenhq/warden/shared/recompute"
 	"github.com/wardenhq/warden/shared/retry"
@@ -32,14 +33,18 @@ type parts struct {
 	writer    *write.Writer
 	engine    *recompute.Engine
 	charge    func(auth.Principal, int) error
+	backoff   retry.Backoff
+	secrets   secrets
+	guard     egress.Guard // of requests to hosts that customers name
 }
 
-func newParts(store table.Store, limiter *ratelimit.Limiter) parts {
+func newParts(store table.Store, limiter *ratelimit.Limiter, s secrets, guard egress.Guard) parts {
 	backoff := retry.Backoff{
 		Clock: clock.System{}, Jitter: mathrand.Float64, //nolint:gosec // jitter is no secret
 		Base: 5 * time.Millisecond, Max: 200 * time.Millisecond, Tries: 5,
 	}
 	p := parts{
+		backoff: backoff, secrets: s, guard: guard,
 		charge: func(p auth.Principal, n int) error { return limiter.Charge(p, n, time.Now()) },
 		store:  store, cache: decide.NewCache(cacheBytes),
 		snapshots: &snapshot.Reader{Table: store, Cache: snapshot.NewCache(cachedDefinitions), Backoff: backoff},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/wardenhq/warden/shared/auth"
+	"github.com/wardenhq/warden/shared/egress"
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/ratelimit"
 	"github.com/wardenhq/warden/shared/stream"
@@ -43,7 +44,9 @@ type Options struct {
 	OperatorKey string // of this run; empty: a stored one, made when there is none
 	KeyRate     int    // requests and checks a second of one API key; 0: no limit
 	OrgRate     int    // of one org
-	Log         *slog.Logger
+	// WebhookTargets are addresses that webhooks may call although they are not public.
+	WebhookTargets []egress.Target
+	Log            *slog.Logger
 }
 
 // Server is a server that holds its store and its address. Run serves it.
@@ -100,13 +103,22 @@ func (s *Server) prepare(ctx context.Context, o Options) error {
 	} else if s.made, err = ensureOperatorKey(ctx, s.store, time.Now()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	p := newParts(s.store, ratelimit.New(perSecond(o.KeyRate), perSecond(o.OrgRate)))
-	handler, err := newHandler(p, s.ready, given, o.Log)
+	keys, err := openSecrets(o.Data)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if s.behind, err = newBackground(p, s.store, o.Data, o.Log); err != nil {
+	guard := egress.Guard{}
+	for _, t := range o.WebhookTargets {
+		o.Log.Warn("webhooks may call this address, public or not: for development only", "target", t.String())
+		guard = guard.Allow(t)
+	}
+	p := newParts(s.store, ratelimit.New(perSecond(o.KeyRate), perSecond(o.OrgRate)), keys, guard)
+	if s.behind, err = newBackground(p, s.store, o); err != nil {
 		return errors.Join(err, listener.Close())
+	}
+	handler, err := newHandler(p, s.behind, s.ready, given, o.Log)
+	if err != nil {
+		return errors.Join(err, s.behind.broker.Close(), listener.Close())
 	}
 	s.listener, s.http = listener, httpapi.NewServer(handler, o.Log)
 	return nil
