@@ -3,5 +3,5 @@
 package protocoltest
 
 // schedules is how many TestSchedules runs: the race detector makes each many
-// times slower, and adds nothing where one actor runs at a time.
-const schedules = 1000
+// times slower, and adds little where one actor runs at a time.
+const schedules = 500

@@ -133,7 +133,7 @@ func (s *sim) record(index int, ops []table.Op) error {
 		maps.Copy(next.permissions, last.permissions)
 		maps.Copy(next.roles, last.roles)
 	}
-	differs, moved := false, false
+	differs := false
 	for _, op := range ops {
 		if op.Action == table.ActionCheck {
 			continue
@@ -144,7 +144,7 @@ func (s *sim) record(index int, ops []table.Op) error {
 			if err != nil {
 				return err
 			}
-			moved = hd.Revision != next.revision
+			moved := hd.Revision != next.revision
 			differs = differs || moved || hd.Deleted != next.deleted
 			next.revision, next.deleted = hd.Revision, hd.Deleted
 			if moved && hd.ChangedSince(hd.Last.Hash(), hd.Revision-1) {

@@ -2,7 +2,6 @@ package protocoltest
 
 import (
 	"context"
-	"testing"
 
 	"github.com/wardenhq/warden/shared/revision"
 	"github.com/wardenhq/warden/shared/table"
@@ -20,25 +19,6 @@ type mutation struct {
 	stage func(*world) // the worlds in which the clause matters most; nil: any
 	// rebases: HEAD's revision is made at the port, so that an answer can't prove it.
 	rebases bool
-}
-
-// mutationSchedules is how many schedules have to find a fault, at most.
-const mutationSchedules = 12000
-
-// TestMutations: without the clause, schedules are wrong.
-func TestMutations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short")
-	}
-	for _, m := range portMutations {
-		t.Run(m.name, func(t *testing.T) {
-			ran, _, seed, fault := play(0, mutationSchedules, &m)
-			if fault == nil {
-				t.Fatalf("nothing was wrong in %d schedules without the rule %q", ran, m.rule)
-			}
-			t.Logf("%d schedules: seed %d: %v", ran, seed, fault)
-		})
-	}
 }
 
 // altered is a port with some calls of another kind.

@@ -50,7 +50,7 @@ func (s *sim) finish(t *testing.T) {
 		s.rest()
 	}
 	if s.broken != nil {
-		t.Fatalf("%v\n%s", s.broken, s.trace)
+		t.Fatalf("%s %d: %v\n%s", wrongSeed, s.seed, s.broken, s.trace)
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *sim) effect(e rbac.Effect) func(*actor) {
 // plain read shows it yet.
 func TestFencesAreRaisedByEachFanOut(t *testing.T) {
 	ended := 0
-	for seed := range uint64(300) {
+	for seed := range uint64(200) {
 		s := story(t, seed)
 		s.goOn(s.spawn(dutyDefine, s.process(), s.effect(rbac.Deny)), nil)
 		s.advance(visible)

@@ -43,6 +43,7 @@ func (a *actor) change(what string, named references, do func(*write.Writer, *wr
 			s.violation("%s failed: %v", req.RequestID, err)
 		case fault.UnknownReference:
 			s.judgeUnknown(req.RequestID, named, floor)
+		default: // other refusals show in what was committed, or was not
 		}
 		a.log("%s: refused: %v", req.RequestID, err)
 		return false
