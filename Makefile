@@ -38,10 +38,12 @@ run: build ## Build and start the local server; ARGS are its flags.
 	exec bin/warden serve $(ARGS)
 
 # The two modules are tested apart: the race detector would compile the CDK
-# anew, and nothing in infra/ is concurrent.
+# anew, and nothing in infra/ is concurrent. Nor is a schedule of the protocol's
+# test: without the detector it runs 20,000 of them, and its mutations.
 .PHONY: test
 test: ## Test both modules, the root one under the race detector.
 	go test -race -shuffle=on ./...
+	go test ./shared/protocoltest
 	cd infra && go test -shuffle=on ./...
 
 .PHONY: lint lint-modules lint-code
