@@ -55,7 +55,7 @@ func (l *Limiter) Take(key, org string, n int, now time.Time) time.Duration {
 		return wait
 	}
 	if wait = take(l.bucket("org/"+org, l.org, now), l.org, n, now); wait > 0 && first != nil {
-		first.AllowN(now, -min(n, l.key.Burst)) // given back: the request does not go through
+		give(first, l.key, n, now)
 	}
 	return wait
 }
@@ -100,16 +100,27 @@ func (l *Limiter) sweep(now time.Time) {
 	}
 }
 
-// take takes what one request asks; more than a burst counts as one burst, since
-// it could never come otherwise.
+// take takes what one request asks. One that asks for more than a burst passes
+// when a whole burst is there, and leaves the bucket in debt for the rest: else
+// it could never come.
 func take(b *rate.Limiter, of Limit, n int, now time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
 	r := b.ReserveN(now, min(n, of.Burst))
-	wait := r.DelayFrom(now)
-	if wait > 0 {
+	if wait := r.DelayFrom(now); wait > 0 {
 		r.CancelAt(now)
+		return wait
 	}
-	return wait
+	for n -= of.Burst; n > 0; n -= of.Burst {
+		b.ReserveN(now, min(n, of.Burst))
+	}
+	return 0
+}
+
+// give gives back what a request took that does not go through after all.
+func give(b *rate.Limiter, of Limit, n int, now time.Time) {
+	for ; n > 0; n -= of.Burst {
+		b.AllowN(now, -min(n, of.Burst))
+	}
 }

@@ -61,6 +61,9 @@ func TestBatchesCountForWhatTheyAsk(t *testing.T) {
 	if l.Take("b", "", 1000, start) != 0 {
 		t.Error("a batch larger than the burst can never come")
 	}
+	if wait := l.Take("b", "", 1, start); wait < 9*time.Second {
+		t.Errorf("after 1,000 checks at 100 a second the next comes after %s", wait)
+	}
 }
 
 func TestNoLimit(t *testing.T) {
