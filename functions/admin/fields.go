@@ -64,10 +64,10 @@ func (f *fields) atMost(field string, n, most int, of string) {
 	}
 }
 
-// within holds a number to its range.
-func (f *fields) within(field string, n, least, most int) {
-	if n < least || n > most {
-		f.refuse(fault.Invalid, field, "must be a whole number from %d to %d", least, most)
+// within holds a number to its range, from 1 on.
+func (f *fields) within(field string, n, most int) {
+	if n < 1 || n > most {
+		f.refuse(fault.Invalid, field, "must be a whole number from 1 to %d", most)
 	}
 }
 

@@ -157,7 +157,7 @@ func (p patchOrg) check() error {
 		f.refuse(fault.Invalid, "name", "an org has a name")
 	}
 	if days, ok := p.Retention.Get(); ok {
-		f.within("audit_retention_days", days, 1, maxRetention)
+		f.within("audit_retention_days", days, maxRetention)
 	}
 	if status, ok := p.Status.Get(); p.Status.IsNull() || ok && status != entity.OrgActive {
 		f.refuse(fault.Invalid, "status", "an org can't be suspended yet; its status is %q", entity.OrgActive)

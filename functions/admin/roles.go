@@ -72,7 +72,7 @@ func (p *putRole) check() error {
 	once(&f, "inherits", "", p.Inherits)
 	once(&f, "approvers", "", p.Approvers)
 	if p.RequiredApprovals != nil {
-		f.within("required_approvals", *p.RequiredApprovals, 1, maxApprovers)
+		f.within("required_approvals", *p.RequiredApprovals, maxApprovers)
 	}
 	return f.err()
 }

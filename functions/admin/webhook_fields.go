@@ -115,7 +115,7 @@ func (p patchWebhook) check() error {
 		f.description(text)
 	}
 	if rate, ok := p.RateLimit.Get(); ok {
-		f.within("rate_limit", rate, 1, maxRate)
+		f.within("rate_limit", rate, maxRate)
 	}
 	if headers, ok := p.Headers.Get(); ok {
 		f.headers(given(headers))

@@ -99,7 +99,7 @@ func (a *api) createWebhook(ctx context.Context, c *httpapi.Call, s write.Scope,
 		ID: newWebhookID(), Org: s.Org, Scope: s.ID, URL: body.URL, Events: body.Events, Description: body.Description,
 	}
 	if body.RateLimit != nil {
-		f.within("rate_limit", *body.RateLimit, 1, maxRate)
+		f.within("rate_limit", *body.RateLimit, maxRate)
 		hook.RateLimit = *body.RateLimit
 	}
 	if err := f.err(); err != nil {

@@ -149,7 +149,7 @@ func TestRateLimits(t *testing.T) {
 // What failed together is not tried again together.
 func TestJitter(t *testing.T) {
 	play(t, options{}, func(w *world) {
-		w.deliverer.Jitter = rand.Float64 //nolint:gosec // jitter is no secret
+		w.deliverer.Jitter = rand.Float64
 		var hooks []*hook
 		for i := range 20 {
 			h := w.register(fmt.Sprintf("h%d", i), nil)

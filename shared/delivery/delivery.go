@@ -33,7 +33,7 @@ const (
 
 const kind = "Delivery"
 
-// ErrChanged: the delivery is not as it was read.
+// ErrChanged says that the delivery is not as it was read.
 var ErrChanged = errors.New("delivery: changed meanwhile")
 
 // By is who changes a delivery.

@@ -55,6 +55,7 @@ func (p *Purger) Scope(ctx context.Context, it *table.Item, s entity.Scope) (Nex
 		return Next{Wait: s.PurgeAfter.Sub(now)}, nil
 	}
 	for _, piece := range []func(context.Context, entity.Scope) (bool, error){
+		p.webhooks,
 		p.policies,
 		in(p, func(s entity.Scope) keys.Range[entity.RoleMember] { return keys.AllRoleMembers(s.ID) }),
 		in(p, func(s entity.Scope) keys.Range[entity.Role] { return keys.Roles(s.ID) }),
