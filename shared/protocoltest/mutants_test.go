@@ -43,7 +43,7 @@ func TestSourceMutations(t *testing.T) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := run("TestSchedules|TestFencesAreRaisedByEachFanOut", "none", "", 300); err != nil {
+	if out, err := run("Test(Schedules|Fences.*|SecondPass.*|Readers.*)", "none", "", 300); err != nil {
 		t.Fatalf("with no mutation switched on: %v\n%s", err, out)
 	}
 	for _, m := range sourceMutations {

@@ -68,6 +68,24 @@ var sourceMutations = []sourceMutation{
 		instead: "inFlux(h, r.Name) != r.Revision && !MUTANT ||", stage: realFanOut,
 	},
 	{
+		name: "prune_no_minute", rule: "7: a wait after the fences",
+		file: "recompute/recompute.go", snippet: "r.Phase, r.NotBefore = entity.PhaseSecond, e.Clock.Now().UTC().Add(Settle)",
+		instead: "if r.Phase = entity.PhaseSecond; !MUTANT {\nr.NotBefore = e.Clock.Now().UTC().Add(Settle)\n}",
+		test:    "TestSecondPassFindsWhatWasAcceptedBeforeTheFences",
+	},
+	{
+		name: "prune_no_second_pass", rule: "7: holders are listed once more",
+		file: "recompute/recompute.go", snippet: "err = e.pass(ctx, &r)",
+		instead: "if MUTANT && r.Phase == entity.PhaseSecond {\nr.Phase, r.NotBefore = entity.PhasePrune, r.Since.Add(MinimumAge)\n} else {\nerr = e.pass(ctx, &r)\n}",
+		test:    "TestSecondPassFindsWhatWasAcceptedBeforeTheFences",
+	},
+	{
+		name: "prune_no_settle", rule: "7: a wait after the last pass",
+		file: "recompute/pass.go", snippet: "r.Phase, r.NotBefore = entity.PhasePrune, now.Add(Settle)",
+		instead: "if r.Phase, r.NotBefore = entity.PhasePrune, now; !MUTANT {\nr.NotBefore = now.Add(Settle)\n}",
+		test:    "TestReadersOutliveTheSecondPass",
+	},
+	{
 		name: "fences_read_plainly", rule: "6: whoever raises the fences raises each of them",
 		file: "recompute/prune.go", snippet: "items, err := e.Snapshots.Get(ctx, wanted)",
 		instead: "items, err := e.Snapshots.Get(ctx, wanted)\nif MUTANT {\nitems, err = e.Table.BatchGet(ctx, wanted, table.Strong)\n}",

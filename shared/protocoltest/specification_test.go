@@ -55,12 +55,12 @@ var specified = map[string]string{
 
 	"prune_no_first_pass":    "(margin: the specification's own schedules don't miss it)",
 	"prune_no_fences":        "",
-	"prune_no_minute":        "(the fan-out's own waits: shown with the fan-out)",
-	"prune_no_second_pass":   "(the fan-out's own waits: shown with the fan-out)",
-	"prune_no_settle":        "(the fan-out's own waits: shown with the fan-out)",
+	"prune_no_minute":        "",
+	"prune_no_second_pass":   "",
+	"prune_no_settle":        "",
 	"prune_changed":          "",
 	"prune_no_age":           "(margin: the specification's own schedules don't miss it)",
-	"prune_no_age_no_settle": "(the fan-out's own waits: shown with the fan-out)",
+	"prune_no_age_no_settle": "prune_no_settle",
 
 	"lost_is_failure": "",
 	"lost_by_item":    "",
