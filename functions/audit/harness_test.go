@@ -169,7 +169,7 @@ type page struct {
 func (a *answer) page() (p page) {
 	a.Helper()
 	a.is(http.StatusOK)
-	a.World.Must(json.Unmarshal([]byte(a.body), &p))
+	a.Must(json.Unmarshal([]byte(a.body), &p))
 	return p
 }
 

@@ -180,7 +180,7 @@ func (s *source) next(c *httpapi.Call, at string) string {
 // them; rest is what was not taken.
 func walk(ctx context.Context, reading trail.Reading, f *filter, limit int, take func(trail.Record) (bool, error)) (rest trail.Window, more bool, err error) {
 	for n := 0; n < limit; {
-		rest, more = reading.Rest()
+		rest, _ = reading.Rest()
 		rec, ok, err := reading.Next(ctx)
 		if err != nil {
 			return rest, false, err

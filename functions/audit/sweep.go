@@ -18,8 +18,8 @@ import (
 // actor is who notices what nobody asked for.
 var actor = events.Actor{Type: "system", ID: "audit"}
 
-// ErrUnsearched: there were too many events around a change to look through for
-// the one that claims it; it is looked for again.
+// ErrUnsearched says that there were too many events around a change to look
+// through for the one that claims it; it is looked for again.
 var ErrUnsearched = errors.New("audit: the search for a change's event was not finished")
 
 // lostAfter is how old an event is when it counts as one that the stream did not
@@ -130,7 +130,7 @@ func (a *Audit) judge(ctx context.Context, it *table.Item, now time.Time) error 
 	}
 	tx := table.Tx{Ops: []table.Op{table.Put(next, table.VersionIs(it.Version))}}
 	if !claimed {
-		e, err := outOfBand(s, now)
+		e, err := outOfBand(s)
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (a *Audit) inLog(ctx context.Context, s entity.Suspicion, claims func(*even
 	return false, nil
 }
 
-func outOfBand(s entity.Suspicion, now time.Time) (events.Event, error) {
+func outOfBand(s entity.Suspicion) (events.Event, error) {
 	e := events.Event{
 		ID: s.EventID, Type: events.OutOfBand, Org: s.Org.String(), Actor: actor,
 		Target: events.Target{Type: s.Kind, ID: s.ID},

@@ -72,7 +72,7 @@ func TestOutOfBand(t *testing.T) {
 				it.Body = []byte(strings.Replace(string(it.Body), "365", "1", 1))
 			})
 		}, events.Target{Type: "org", ID: "acme"}},
-		"a key put in": {func(w *world, acme *writetest.Tenant) {
+		"a key put in": {func(_ *world, acme *writetest.Tenant) {
 			key := acme.Key
 			key.ID, key.Name = auth.NewKeyID(), "back door"
 			acme.Put(keys.APIKey(key.Org, key.ID).Raw(), "APIKey", 1, key)

@@ -121,7 +121,7 @@ func runAuditExport(ctx context.Context, args []string, getenv func(string) stri
 	e := trail.Exporter{
 		Client: trail.Client{
 			URL: at, Key: key, HTTP: auditClient(),
-			Backoff: retry.Backoff{Clock: clock.System{}, Jitter: mathrand.Float64, Base: time.Second, Max: 10 * time.Second, Tries: 6}, //nolint:gosec // jitter is no secret
+			Backoff: retry.Backoff{Clock: clock.System{}, Jitter: mathrand.Float64, Base: time.Second, Max: 10 * time.Second, Tries: 6},
 		},
 		Tell: func(p trail.Progress) {
 			_, _ = fmt.Fprintf(stderr, "%d events, %d bytes\n", p.Events, p.Bytes) // progress is no result
@@ -209,7 +209,7 @@ func readRecord(export, name string) (r trail.Record, err error) {
 	if !asked {
 		name = export + trail.RecordSuffix
 	}
-	text, err := os.ReadFile(name)
+	text, err := os.ReadFile(name) //nolint:gosec // the caller says which file
 	if errors.Is(err, fs.ErrNotExist) && !asked {
 		return r, nil
 	}

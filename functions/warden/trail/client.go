@@ -41,7 +41,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answers %d %s: %s", e.Status, e.Code, e.Detail)
 }
 
-// ErrForeignLink: the server points to another one.
+// ErrForeignLink says that the server points to another one.
 var ErrForeignLink = errors.New("the server links to another host")
 
 // get asks for a path and query, and again while that can help.
