@@ -18,6 +18,7 @@ import (
 	"github.com/wardenhq/warden/shared/delivery"
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/queue"
+	"github.com/wardenhq/warden/shared/recompute"
 	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/write"
 )
@@ -33,6 +34,8 @@ type Config struct {
 	Vault      delivery.Vault // of webhooks' secrets
 	Targets    Targets        // where webhooks may lead
 	Deliveries queue.Sender   // the queue of deliveries
+
+	Engine *recompute.Engine // verifies and mends documents
 
 	// More are routes of others under the same edge: the audit log's.
 	More []httpapi.Endpoint
@@ -54,11 +57,12 @@ type api struct {
 	vault      delivery.Vault
 	targets    Targets
 	deliveries queue.Sender
+	engine     *recompute.Engine
 }
 
 // New is the function's handler. An error is a defect of its declarations.
 func New(c Config) (*httpapi.Router, error) {
-	a := &api{table: c.Table, writer: c.Writer, clock: c.Clock, vault: c.Vault, targets: c.Targets, deliveries: c.Deliveries}
+	a := &api{table: c.Table, writer: c.Writer, clock: c.Clock, vault: c.Vault, targets: c.Targets, deliveries: c.Deliveries, engine: c.Engine}
 	edge := httpapi.Config{
 		Authenticate: func(ctx context.Context, bearer string) (httpapi.Principal, error) {
 			return c.Auth.Authenticate(ctx, bearer)
@@ -67,7 +71,7 @@ func New(c Config) (*httpapi.Router, error) {
 		Log:       c.Log,
 	}
 	all := slices.Clone(c.More)
-	for _, part := range [][]httpapi.Endpoint{a.orgs(), a.scopes(), a.permissions(), a.roles(), a.policies(), a.subjects(), a.apiKeys(), a.webhooks(), a.webhookDeliveries()} {
+	for _, part := range [][]httpapi.Endpoint{a.orgs(), a.scopes(), a.permissions(), a.roles(), a.policies(), a.subjects(), a.apiKeys(), a.webhooks(), a.webhookDeliveries(), a.verification()} {
 		all = append(all, part...)
 	}
 	return httpapi.NewRouter(edge, all...)

@@ -26,6 +26,7 @@ import (
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/httpapi/segment"
 	"github.com/wardenhq/warden/shared/queue"
+	"github.com/wardenhq/warden/shared/recompute"
 	"github.com/wardenhq/warden/shared/retry"
 	"github.com/wardenhq/warden/shared/seal"
 	"github.com/wardenhq/warden/shared/snapshot"
@@ -127,6 +128,7 @@ func (w *world) over(store table.Store) {
 		Table: store, Writer: w.writer, Clock: w.clock, Log: slog.New(undeclared{w.T}),
 		Auth:  &auth.Authenticator{Table: store, Clock: w.clock, Given: auth.Hash(operator)},
 		Vault: w.vault, Targets: egress.Guard{Resolver: names{}}, Deliveries: w.sent,
+		Engine: &recompute.Engine{Table: store, Snapshots: w.writer.Snapshots, Clock: w.clock, Backoff: backoff},
 	})
 	if err != nil {
 		w.Fatal(err)

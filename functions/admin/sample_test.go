@@ -36,6 +36,8 @@ var samples = map[string]sample{
 	"scopes.update": {body: `{"description":"d"}`, status: 200, events: []string{"scope.updated"}, target: "scope/acme-main", before: true, after: true},
 	"scopes.delete": {query: "cascade=true", status: 204, events: []string{"scope.deleted"}, target: "scope/acme-main", before: true},
 
+	"scopes.verify": {body: `{"repair":true}`, status: 200, silent: true},
+
 	"permissions.put": {
 		params: map[string]string{"permission": "invoice:read"}, body: `{"resource":"invoice","action":"read","effect":"deny"}`,
 		status: 200, events: []string{"permission.updated"}, target: "permission/invoice:read", before: true, after: true,

@@ -10,6 +10,7 @@ import (
 	"github.com/wardenhq/warden/shared/httpapi"
 	"github.com/wardenhq/warden/shared/httpapi/wire"
 	"github.com/wardenhq/warden/shared/rbac"
+	"github.com/wardenhq/warden/shared/recompute"
 	"github.com/wardenhq/warden/shared/resource"
 	"github.com/wardenhq/warden/shared/revision"
 	"github.com/wardenhq/warden/shared/stored"
@@ -110,7 +111,11 @@ func (a *api) getScope(ctx context.Context, _ *httpapi.Call, s write.Scope, _ ht
 	if err != nil {
 		return httpapi.Reply[scopeState]{}, err
 	}
-	state := scopeState{resource.OfScope(items[0], e), revision.OfDefinition(s.ID, h.Revision).String(), h.Pending()}
+	pending, err := recompute.Pending(ctx, a.table, s.ID, h)
+	if err != nil {
+		return httpapi.Reply[scopeState]{}, err
+	}
+	state := scopeState{resource.OfScope(items[0], e), revision.OfDefinition(s.ID, h.Revision).String(), pending}
 	return httpapi.Reply[scopeState]{Body: state, Version: items[0].Version}, nil
 }
 

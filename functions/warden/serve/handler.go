@@ -22,7 +22,7 @@ func newHandler(p parts, b *background, ready func(context.Context) error, given
 		Auth: &auth.Authenticator{Table: p.store, Clock: clock.System{}, Given: given, Charge: p.charge},
 		Log:  log,
 
-		Vault: p.secrets.vault, Targets: p.guard, Deliveries: b.queues[topology.Deliveries], More: b.audit.Endpoints(),
+		Vault: p.secrets.vault, Targets: p.guard, Deliveries: b.queues[topology.Deliveries], Engine: p.engine, More: b.audit.Endpoints(),
 	})
 	if err != nil {
 		return nil, err
