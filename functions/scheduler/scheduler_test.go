@@ -302,7 +302,7 @@ func TestDeletedScopesArePurgedAndTheirIDKept(t *testing.T) {
 		w.Clock.Advance(time.Minute)
 		w.tick()
 	}
-	if left := w.left(); len(left) != 5 || left["Head"] != 1 || left["Org"] != 1 || left["Unique"] != 1 || left["Member"] != 1 || left["APIKey"] != 1 {
+	if left := w.left(); len(left) != 6 || left["Head"] != 1 || left["Fence"] != keys.Fences || left["Org"] != 1 || left["Unique"] != 1 || left["Member"] != 1 || left["APIKey"] != 1 {
 		t.Errorf("left %v", left)
 	}
 	_, err = w.Writer.CreateScope(t.Context(), w.request(), again)
@@ -319,7 +319,7 @@ func TestDeletedOrgsArePurged(t *testing.T) {
 		w.Clock.Advance(time.Minute)
 		w.tick()
 	}
-	if left := w.left(); len(left) != 1 || left["Head"] != 1 {
+	if left := w.left(); len(left) != 2 || left["Head"] != 1 || left["Fence"] != keys.Fences {
 		t.Errorf("left %v", left)
 	}
 	foreign := w.Provision("other", nil)

@@ -138,7 +138,11 @@ func (s *sim) record(index int, ops []table.Op) error {
 		if op.Action == table.ActionCheck {
 			continue
 		}
-		switch kind := kindOf(op.Key); kind {
+		kind := kindOf(op.Key)
+		if op.Item == nil && (kind == "PERMISSION" || kind == "ROLE") {
+			continue // purged: the scope is no more
+		}
+		switch kind {
 		case "HEAD":
 			hd, err := head.Decode(op.Item)
 			if err != nil {

@@ -4,7 +4,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/wardenhq/warden/shared/purge"
 	"github.com/wardenhq/warden/shared/rbac"
+	"github.com/wardenhq/warden/shared/recompute"
+	"github.com/wardenhq/warden/shared/stored"
+	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/table/keys"
 	"github.com/wardenhq/warden/shared/table/weak"
 	"github.com/wardenhq/warden/shared/write"
@@ -150,4 +154,37 @@ func TestReadersOutliveTheSecondPass(t *testing.T) {
 		s.goOn(reader, nil)
 		return len(s.headNow().Flux) == 0 && s.clock > held
 	})
+}
+
+// An assignment outlasts the deletion of its scope and the whole purge: it must
+// leave nothing behind.
+func TestPurgeKeepsFences(t *testing.T) {
+	s := story(t, 0)
+	late := s.assigning()
+	s.goOn(s.spawn(dutyDefine, s.process(), s.scopeDeleter), nil)
+	s.advance(visible)
+	s.goOn(s.spawn(dutyProject, s.process(), s.purge), nil)
+	if it := must(s.base.Get(s.ctx, keys.Scope(s.scope.Org, s.scope.ID).Raw(), table.Strong)); it != nil {
+		t.Fatal("the purge did not come to its end")
+	}
+	s.goOn(late, nil)
+	if it := must(s.base.Get(s.ctx, keys.Policy(s.scope.ID, subjectID("u0")).Raw(), table.Strong)); it != nil {
+		t.Errorf("a policy after the purge: %s\n%s", it.Body, s.trace)
+	}
+	s.end()
+}
+
+func (s *sim) purge(a *actor) {
+	store := a.store()
+	p := purge.Purger{Engine: &recompute.Engine{Table: store, Snapshots: a.snapshots(store), Clock: watch{a}, Backoff: a.backoff()}}
+	for {
+		e, it, err := stored.Get(s.ctx, store, keys.Scope(s.scope.Org, s.scope.ID), table.Strong)
+		if err != nil || it == nil {
+			return
+		}
+		next, err := p.Scope(s.ctx, it, e)
+		if err != nil || next.Done || a.pause(stop{kind: callSleep, sleep: next.Wait + visible}) != nil {
+			return
+		}
+	}
 }

@@ -1,6 +1,8 @@
 // Package purge removes what deleted scopes and orgs held, in pieces, after
 // their deletion took effect. Audit logs and events stay for as long as they are
-// kept; a scope's HEAD stays for good and keeps its id from other orgs.
+// kept; a scope's HEAD stays for good and keeps its id from other orgs, and so do
+// its fences: an assignment in flight that read them before they were raised must
+// never find them as they were.
 package purge
 
 import (
@@ -61,7 +63,6 @@ func (p *Purger) Scope(ctx context.Context, it *table.Item, s entity.Scope) (Nex
 		in(p, func(s entity.Scope) keys.Range[entity.Role] { return keys.Roles(s.ID) }),
 		in(p, func(s entity.Scope) keys.Range[entity.Permission] { return keys.Permissions(s.ID) }),
 		in(p, func(s entity.Scope) keys.Range[entity.Recompute] { return keys.Recomputes(s.ID) }),
-		in(p, func(s entity.Scope) keys.Range[entity.Fence] { return keys.AllFences(s.ID) }),
 	} {
 		if more, err := piece(ctx, s); more || err != nil {
 			return Next{}, err

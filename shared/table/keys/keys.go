@@ -64,11 +64,6 @@ func Fence(s rbac.ScopeID, k int) Key[entity.Fence] {
 	return key[entity.Fence](join("SCOPE", s.String()), fmt.Sprintf("FENCE#%02d", k))
 }
 
-// AllFences are the fences of a scope that were ever raised.
-func AllFences(s rbac.ScopeID) Range[entity.Fence] {
-	return Range[entity.Fence]{pk: join("SCOPE", s.String()), prefix: prefix("FENCE")}
-}
-
 // Permission is a permission's definition.
 func Permission(s rbac.ScopeID, p rbac.PermissionID) Key[entity.Permission] {
 	return key[entity.Permission](join("SCOPE", s.String()), join("PERMISSION", p.String()))
