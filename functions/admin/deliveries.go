@@ -182,7 +182,7 @@ func (a *api) recoverDeliveries(ctx context.Context, c *httpapi.Call, s write.Sc
 	if err != nil {
 		return none, err
 	}
-	if err := delivery.Send(ctx, a.deliveries, r.Asked...); err != nil {
+	if err := delivery.Send(ctx, a.deliveries, delivery.Together(r.Asked)...); err != nil {
 		return none, err
 	}
 	answer := recovered{Recovered: len(r.Asked)}

@@ -86,7 +86,7 @@ func (b *sentBox) Send(_ context.Context, batch []queue.Message) error {
 		if err != nil {
 			return err
 		}
-		b.messages = append(b.messages, m)
+		b.messages = append(b.messages, m.Each()...)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -97,22 +98,38 @@ func (d *Deliverer) background(f func(ctx context.Context)) bool {
 // Work is the queue's handler. It returns when the attempts are over, or wait in
 // a process that stays.
 func (d *Deliverer) Work(ctx context.Context, batch []queue.Message) (failed []string) {
-	overs := make([]<-chan error, len(batch))
+	overs := make([][]<-chan error, len(batch))
 	for i, q := range batch {
-		m, err := delivery.ReadMessage(q)
-		if err != nil {
-			overs[i] = ended(err)
-			continue
-		}
-		overs[i] = d.submit(ctx, m)
+		overs[i] = d.message(ctx, q)
 	}
-	for i, over := range overs {
-		if err := <-over; err != nil {
-			d.Log.ErrorContext(ctx, "delivery failed on our side", "message", batch[i].ID, "error", err)
-			failed = append(failed, batch[i].ID)
+	for i, q := range batch {
+		var wrong error
+		for _, over := range overs[i] {
+			wrong = errors.Join(wrong, <-over)
+		}
+		if wrong != nil {
+			d.Log.ErrorContext(ctx, "delivery failed on our side", "message", q.ID, "error", wrong)
+			failed = append(failed, q.ID)
 		}
 	}
 	return failed
+}
+
+// message submits what a message asks for. An invocation takes on as much as one
+// endpoint can have under way; the rest is due in the table.
+func (d *Deliverer) message(ctx context.Context, q queue.Message) (overs []<-chan error) {
+	m, err := delivery.ReadMessage(q)
+	if err != nil {
+		return []<-chan error{ended(err)}
+	}
+	all := m.Each()
+	if !d.stays() {
+		all = all[:min(len(all), maxInFlight)]
+	}
+	for _, m := range all {
+		overs = append(overs, d.submit(ctx, m))
+	}
+	return overs
 }
 
 // ended is what a job is told whose end is known.
@@ -228,7 +245,7 @@ func (d *Deliverer) pump(ctx context.Context, l *lane) {
 			d.leave(l)
 			return
 		}
-		j, wait := l.take(d.Clock.Now())
+		j, wait := l.take(d.Clock.Now(), d.stays())
 		switch {
 		case j != nil:
 			d.start(ctx, l, j)

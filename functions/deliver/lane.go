@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,12 +24,14 @@ type job struct {
 	probe   bool       // it tries out an endpoint whose breaker is open
 }
 
-// lane is one endpoint's deliveries in this process, in their order: how many are
-// under way, which wait, and what they wait for.
+// lane is one endpoint's deliveries in this process: how many are under way, which
+// wait, and what they wait for.
 type lane struct {
 	mu       sync.Mutex
 	inFlight int
-	waiting  []*job
+	asking   int    // of those in flight, how many were asked for
+	waiting  []*job // in the order they came
+	asked    []*job // that somebody asked for, by the time of their events
 	bucket   bucket
 	breaker  breaker
 	closed   bool      // the endpoint is gone or disabled: nothing has to wait to find that out
@@ -42,12 +45,13 @@ func (l *lane) add(j *job, rate int, now time.Time) bool {
 	defer l.mu.Unlock()
 	l.used, l.closed = now, false
 	l.bucket.limit(rate, now)
-	if len(l.waiting) >= maxWaiting {
+	switch {
+	case len(l.waiting)+len(l.asked) >= maxWaiting:
 		return false
-	}
-	l.waiting = append(l.waiting, j)
-	if j.Asked {
-		l.hurry(len(l.waiting)-1, now)
+	case j.Asked:
+		l.hurry(j, now)
+	default:
+		l.waiting = append(l.waiting, j)
 	}
 	return true
 }
@@ -58,26 +62,39 @@ func (l *lane) ask(m delivery.Message, now time.Time) {
 	defer l.mu.Unlock()
 	at := slices.IndexFunc(l.waiting, func(j *job) bool { return j.Key() == m.Key() })
 	if at >= 0 {
-		l.hurry(at, now)
+		j := l.waiting[at]
+		j.Asked = true
+		l.waiting = slices.Delete(l.waiting, at, at+1)
+		l.hurry(j, now)
 	}
 }
 
-// hurry lets a job that waits for a breaker try the endpoint out at once: whoever
-// asks for it has reason to think that it works again.
-func (l *lane) hurry(at int, now time.Time) {
+// hurry puts a job before those that nobody asked for. Whoever asks has reason to
+// think that the endpoint works again, so a breaker lets it be tried out at once.
+func (l *lane) hurry(j *job, now time.Time) {
+	at, _ := slices.BinarySearchFunc(l.asked, j, func(a, b *job) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Event, b.Event)
+	})
+	l.asked = slices.Insert(l.asked, at, j)
 	if l.breaker.open {
-		j := l.waiting[at]
-		l.waiting = slices.Insert(slices.Delete(l.waiting, at, at+1), 0, j)
 		l.breaker.probeAt = now
 	}
 }
 
 // take starts the next job. Without one, wait is after how long there may be one;
-// 0: when a job in flight is over, or one is added.
-func (l *lane) take(now time.Time) (j *job, wait time.Duration) {
+// 0: when a job in flight is over, or one is added. inOrder lets what was asked
+// for start one after the other, oldest event first.
+func (l *lane) take(now time.Time, inOrder bool) (j *job, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) == 0 || l.inFlight >= maxInFlight {
+	from := &l.asked
+	if len(l.asked) == 0 || inOrder && l.asking > 0 {
+		from = &l.waiting
+	}
+	if len(*from) == 0 || l.inFlight >= maxInFlight {
 		return nil, 0
 	}
 	if !l.closed {
@@ -89,9 +106,12 @@ func (l *lane) take(now time.Time) (j *job, wait time.Duration) {
 		}
 		l.bucket.take()
 	}
-	j, l.waiting = l.waiting[0], l.waiting[1:]
+	j, *from = (*from)[0], (*from)[1:]
 	j.started, j.probe = true, l.breaker.start()
 	l.inFlight++
+	if j.Asked {
+		l.asking++
+	}
 	return j, 0
 }
 
@@ -119,6 +139,9 @@ func (l *lane) finish(j *job, r result, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
+	if j.Asked {
+		l.asking--
+	}
 	l.used = now
 	l.breaker.told(r, j.probe, now)
 	if r == cancelled {
@@ -137,8 +160,8 @@ func (l *lane) isStarted(j *job) bool {
 func (l *lane) empty() []*job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	given := l.waiting
-	l.waiting, l.wakeAt = nil, time.Time{}
+	given := slices.Concat(l.asked, l.waiting)
+	l.asked, l.waiting, l.wakeAt = nil, nil, time.Time{}
 	return given
 }
 
@@ -146,5 +169,5 @@ func (l *lane) empty() []*job {
 func (l *lane) idle(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.inFlight == 0 && len(l.waiting) == 0 && l.wakeAt.IsZero() && !l.breaker.open && now.Sub(l.used) > time.Minute
+	return l.inFlight == 0 && len(l.waiting)+len(l.asked) == 0 && l.wakeAt.IsZero() && !l.breaker.open && now.Sub(l.used) > time.Minute
 }

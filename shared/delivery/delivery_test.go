@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -59,11 +61,29 @@ func TestMessages(t *testing.T) {
 	if err != nil || q.Group != "acme" {
 		t.Fatalf("%+v, %v", q, err)
 	}
-	if back, err := delivery.ReadMessage(q); err != nil || back != m || !back.Asked || back.Tries != 1 {
+	if back, err := delivery.ReadMessage(q); err != nil || !reflect.DeepEqual(back, m) || !back.Asked || back.Tries != 1 {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if _, err := delivery.ReadMessage(queue.Message{Body: []byte("{")}); err == nil {
 		t.Error("half a message was read")
+	}
+}
+
+func TestMessagesTogether(t *testing.T) {
+	var asked []delivery.Message
+	for i := range 120 {
+		asked = append(asked, delivery.AskingFor(pending(fmt.Sprintf("evt_%d", i))))
+	}
+	var apart []delivery.Message
+	together := delivery.Together(asked)
+	for _, m := range together {
+		apart = append(apart, m.Each()...)
+	}
+	if len(together) != 3 || !reflect.DeepEqual(apart, asked) {
+		t.Errorf("%d messages; %d deliveries", len(together), len(apart))
+	}
+	if got := delivery.Together(nil); got != nil {
+		t.Errorf("of nothing: %v", got)
 	}
 }
 

@@ -14,21 +14,56 @@ import (
 	"github.com/wardenhq/warden/shared/table/keys"
 )
 
-// Message asks for one attempt at one delivery. It is a hint: the table says
-// what is to be done, and a message that is behind it asks for nothing.
+// Message asks for one attempt at one delivery, or at several to one webhook. It
+// is a hint: the table says what is to be done, and a message that is behind it
+// asks for nothing.
 type Message struct {
 	Org     rbac.OrgID     `json:"org"`
 	Scope   rbac.ScopeID   `json:"scope"`
 	Webhook rbac.WebhookID `json:"webhook"`
-	Event   string         `json:"event"`
-	At      time.Time      `json:"at"`             // of the event
-	Tries   int            `json:"tries,omitzero"` // attempts made when it was sent
-	Asked   bool           `json:"asked,omitzero"` // somebody asked for it: it does not wait for a breaker
+	Of
+	Asked bool `json:"asked,omitzero"` // somebody asked for it: it does not wait for a breaker
+	Then  []Of `json:"then,omitempty"` // further ones, in the order they are to be made
+}
+
+// Of is one delivery of a message.
+type Of struct {
+	Event string    `json:"event"`
+	At    time.Time `json:"at"`             // of the event
+	Tries int       `json:"tries,omitzero"` // attempts made when the message was sent
+}
+
+// Each are messages for one delivery each.
+func (m Message) Each() []Message {
+	all := []Message{m}
+	all[0].Then = nil
+	for _, of := range m.Then {
+		next := all[0]
+		next.Of = of
+		all = append(all, next)
+	}
+	return all
+}
+
+// maxTogether is how many deliveries one message asks for.
+const maxTogether = 50
+
+// Together puts messages for deliveries to one webhook together, so that they are
+// made in their order.
+func Together(messages []Message) (out []Message) {
+	for some := range slices.Chunk(messages, maxTogether) {
+		m := some[0]
+		for _, next := range some[1:] {
+			m.Then = append(m.Then, next.Of)
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // Asking is the message for a delivery as it is.
 func Asking(d entity.Delivery) Message {
-	return Message{Org: d.Org, Scope: d.Scope, Webhook: d.Webhook, Event: d.EventID, At: d.EventTime, Tries: d.Tries}
+	return Message{Org: d.Org, Scope: d.Scope, Webhook: d.Webhook, Of: Of{d.EventID, d.EventTime, d.Tries}}
 }
 
 // AskingFor is the message of somebody who asked for a delivery.
