@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// Life is how long a delivery is kept.
+	// Life is how long a delivery is kept after it was pending last.
 	Life = 30 * 24 * time.Hour
 	// Grace is how long after the moment at which an attempt is expected the
 	// scheduler takes the delivery up: whoever was to make it must have crashed,
@@ -67,6 +67,7 @@ func Next(it *table.Item, d entity.Delivery, by By, now, due time.Time) (*table.
 	next.Index[keys.GSI4-1] = keys.IndexKey{}
 	if d.Status == entity.DeliveryPending {
 		next.Index[keys.GSI4-1] = keys.Due(due, d.EventID+"/"+d.Webhook.String())
+		next.TTL = now.Add(Life).Unix()
 	} else {
 		d.NextAttempt = nil
 	}
