@@ -12,6 +12,7 @@ import (
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/httpapi/wire"
 	"github.com/wardenhq/warden/shared/instant"
 	"github.com/wardenhq/warden/shared/rbac"
 	"github.com/wardenhq/warden/shared/resource"
@@ -55,16 +56,16 @@ func (a *api) apiKeys() []httpapi.Endpoint {
 			Name: "api_keys.rotate", Summary: "Give an API key a new secret, and keep the old one for a while",
 			Method: http.MethodPost, Pattern: collection + "/{key}/rotate", Permission: writes,
 			Success: []int{http.StatusOK}, Creates: true, ShowsSecret: true, Versioned: true, BodyOptional: true,
-			Errors: []fault.Code{fault.WouldEscalate},
+			Errors: []fault.Code{fault.WouldEscalate, fault.LimitExceeded},
 		}, inOrg(a.rotateAPIKey)),
 	}
 }
 
 type newAPIKey struct {
-	Name        string         `json:"name"`
-	Permissions []entity.Right `json:"permissions"`
-	Scopes      []rbac.ScopeID `json:"scopes,omitzero"`
-	ExpiresAt   instant.Time   `json:"expires_at,omitzero"`
+	Name        string                        `json:"name"`
+	Permissions []entity.Right                `json:"permissions"`
+	Scopes      wire.Optional[[]rbac.ScopeID] `json:"scopes,omitzero"`
+	ExpiresAt   instant.Time                  `json:"expires_at,omitzero"`
 }
 
 // keyWithText is a key with what its bearers present, which is shown once.
@@ -85,11 +86,12 @@ func (n *newAPIKey) check() error {
 		}
 	}
 	once(&f, "permissions", "", n.Permissions)
-	if n.Scopes != nil && len(n.Scopes) == 0 {
-		f.refuse(fault.Invalid, "scopes", "must not be empty; leave it out for every scope of the org")
+	scopes, given := n.Scopes.Get()
+	if (given && len(scopes) == 0) || n.Scopes.IsNull() { // neither may come to mean all
+		f.refuse(fault.Invalid, "scopes", "must name scopes; leave it out for every scope of the org")
 	}
-	f.atMost("scopes", len(n.Scopes), maxKeyScopes, "scopes")
-	once(&f, "scopes", "", n.Scopes)
+	f.atMost("scopes", len(scopes), maxKeyScopes, "scopes")
+	once(&f, "scopes", "", scopes)
 	return f.err()
 }
 
@@ -106,11 +108,12 @@ func (a *api) createAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, b
 	if err := body.check(); err != nil {
 		return none, err
 	}
-	if err := covered(c, body.Permissions, body.Scopes); err != nil {
+	scopes, _ := body.Scopes.Get()
+	if err := covered(c, body.Permissions, scopes); err != nil {
 		return none, err
 	}
 	key := entity.APIKey{
-		ID: auth.NewKeyID(), Org: o, Name: body.Name, Permissions: body.Permissions, Scopes: body.Scopes,
+		ID: auth.NewKeyID(), Org: o, Name: body.Name, Permissions: body.Permissions, Scopes: scopes,
 		ExpiresAt: body.ExpiresAt.Pointer(), CreatedBy: createdBy(c),
 	}
 	text, hash := auth.NewAPIKey(o, key.ID)
@@ -135,12 +138,28 @@ func createdBy(c *httpapi.Call) string {
 	return actor.Type + ":" + actor.ID
 }
 
-// covered refuses to give a key more than the caller has.
+// covered refuses to give a key more than the caller has, and names what that is.
 func covered(c *httpapi.Call, rights []entity.Right, scopes []rbac.ScopeID) error {
-	if !caller(c).Covers(rights, scopes) {
-		return fault.New(fault.WouldEscalate, "nobody can give a key permissions or scopes that they don't have")
+	p := caller(c)
+	if p.Covers(rights, scopes) {
+		return nil
 	}
-	return nil
+	e := fault.New(fault.WouldEscalate, "nobody can give a key permissions or scopes that they don't have")
+	lacks := func(field, message string) { e.Fields = append(e.Fields, fault.Field{Field: field, Message: message}) }
+	for i, r := range rights {
+		if !p.May(r) {
+			lacks(fmt.Sprintf("permissions[%d]", i), "your key does not have it")
+		}
+	}
+	for i := range scopes {
+		if !p.Covers(nil, scopes[i:i+1]) {
+			lacks(fmt.Sprintf("scopes[%d]", i), "your key does not reach it")
+		}
+	}
+	if len(scopes) == 0 && !p.EveryScope() {
+		lacks("scopes", "must name scopes that your key reaches, as it does not reach every one")
+	}
+	return e
 }
 
 // reaches says whether a key is within the caller's sight: one that is limited to
@@ -218,7 +237,10 @@ func (a *api) rotateAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, b
 		if !reaches(c, k) {
 			return write.ErrNoAPIKey
 		}
-		return covered(c, k.Permissions, k.Scopes)
+		if !caller(c).Covers(k.Permissions, k.Scopes) {
+			return fault.New(fault.WouldEscalate, "the key has permissions that yours does not have, and its new secret would give them")
+		}
+		return nil
 	}
 	text, hash := auth.NewAPIKey(o, id)
 	return create(ctx, a, c, change[keyWithText]{

@@ -63,6 +63,7 @@ func TestAPIKeyRefusals(t *testing.T) {
 		"unknown ones":    {`{"name":"k","permissions":["admin:read","admin:*","root"]}`, "invalid", []string{"permissions[1]", "permissions[2]"}},
 		"twice":           {`{"name":"k","permissions":["admin:read","admin:read"]}`, "invalid", []string{"permissions[1]"}},
 		"no scopes":       {`{"name":"k","permissions":["admin:read"],"scopes":[]}`, "invalid", []string{"scopes"}},
+		"null scopes":     {`{"name":"k","permissions":["admin:read"],"scopes":null}`, "invalid", []string{"scopes"}},
 		"a scope twice":   {`{"name":"k","permissions":["admin:read"],"scopes":["acme-main","acme-main"]}`, "invalid", []string{"scopes[1]"}},
 		"another org's":   {`{"name":"k","permissions":["admin:read"],"scopes":["acme-main","other-main"]}`, "unknown-reference", []string{"scopes[1]"}},
 		"no such scope":   {`{"name":"k","permissions":["admin:read"],"scopes":["x","acme-main","gone"]}`, "unknown-reference", []string{"scopes[0]", "scopes[2]"}},
@@ -86,22 +87,23 @@ func TestNobodyGivesMoreThanTheyHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, body string
 		status    int
+		fields    []string // what would be more than the caller has
 	}{
-		"the same":          {poor, `{"name":"k","permissions":["admin:read","admin:write"]}`, 201},
-		"less":              {poor, `{"name":"k","permissions":["admin:read"],"scopes":["second"]}`, 201},
-		"another right":     {poor, `{"name":"k","permissions":["access:check"]}`, 403},
-		"its scope":         {narrow, `{"name":"k","permissions":["access:check"],"scopes":["acme-main"]}`, 201},
-		"another scope":     {narrow, `{"name":"k","permissions":["access:check"],"scopes":["acme-main","second"]}`, 403},
-		"every scope":       {narrow, `{"name":"k","permissions":["access:check"]}`, 403},
-		"an unknown scope":  {narrow, `{"name":"k","permissions":["access:check"],"scopes":["ghost"]}`, 403},
-		"all, by operators": {operator, `{"name":"k","permissions":["access:check","scim:manage"]}`, 201},
+		"the same":          {poor, `{"name":"k","permissions":["admin:read","admin:write"]}`, 201, nil},
+		"less":              {poor, `{"name":"k","permissions":["admin:read"],"scopes":["second"]}`, 201, nil},
+		"another right":     {poor, `{"name":"k","permissions":["admin:read","access:check"]}`, 403, []string{"permissions[1]"}},
+		"its scope":         {narrow, `{"name":"k","permissions":["access:check"],"scopes":["acme-main"]}`, 201, nil},
+		"another scope":     {narrow, `{"name":"k","permissions":["access:check"],"scopes":["acme-main","second"]}`, 403, []string{"scopes[1]"}},
+		"every scope":       {narrow, `{"name":"k","permissions":["access:check"]}`, 403, []string{"scopes"}},
+		"an unknown scope":  {narrow, `{"name":"k","permissions":["audit:read"],"scopes":["ghost"]}`, 403, []string{"permissions[0]", "scopes[0]"}},
+		"all, by operators": {operator, `{"name":"k","permissions":["access:check","scim:manage"]}`, 201, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := len(tn.changes())
 			a := tn.with(c.key).at("POST", c.body, "api-keys")
 			a.T = t
 			if a.is(c.status); c.status == 403 {
-				a.problem(403, "would-escalate")
+				a.problem(403, "would-escalate", c.fields...)
 				if got := len(tn.changes()); got != n {
 					t.Errorf("%d changes", got-n)
 				}
@@ -150,6 +152,77 @@ func TestRotation(t *testing.T) {
 	tn.at("POST", `{"overlap":"30d"}`, "api-keys", id, "rotate").is(200)
 	for _, overlap := range []string{`"31d"`, `"720h1s"`, `"-1h"`, `"+1h"`, `"1w"`, `"d"`, `""`, `"24"`, `24`, `"1.5d"`, `"99999999999d"`} {
 		tn.at("POST", `{"overlap":`+overlap+`}`, "api-keys", id, "rotate").problem(422, "invalid", "overlap")
+	}
+}
+
+// An overlap that a rotation promised outlives the rotations after it, except
+// for one that asks for none.
+func TestOverlapsOutliveLaterRotations(t *testing.T) {
+	tn := newWorld(t).provision("acme")
+	id, first := tn.newKey(`["admin:read"]`, "")
+	reads := func(key string, status int) {
+		t.Helper()
+		tn.with(key).in("GET", "").is(status)
+	}
+	rotate := func(overlap string) *answer {
+		t.Helper()
+		return tn.at("POST", `{"overlap":"`+overlap+`"}`, "api-keys", id, "rotate")
+	}
+	until := func(a *answer, want string) {
+		t.Helper()
+		if got := a.text("previous_until"); got != want {
+			t.Errorf("until %s, want %s", got, want)
+		}
+	}
+	a := rotate("3h").is(200)
+	second := a.text("key")
+	until(a, "2026-03-01T15:00:00.000Z")
+	a = rotate("1h").is(200)
+	third := a.text("key")
+	until(a, "2026-03-01T15:00:00.000Z") // the latest end
+	tn.clock.advance(time.Hour)
+	reads(first, 200)
+	reads(second, 401)
+	reads(third, 200)
+	for range rbac.MaxPastSecrets - 1 { // the first one's overlap, and these
+		rotate("2d").is(200)
+	}
+	n := len(tn.changes())
+	rotate("2d").problem(422, "limit-exceeded")
+	if got := len(tn.changes()); got != n {
+		t.Errorf("%d changes", got-n)
+	}
+	reads(first, 200)
+	reads(third, 200)
+	tn.clock.advance(2 * time.Hour)
+	reads(first, 401)
+	a = rotate("2d").is(200) // its place is free again
+	until(a, "2026-03-03T15:00:00.000Z")
+	reads(third, 200)
+	newest := rotate("0s").is(200)
+	if got := newest.get("previous_until"); got != "" {
+		t.Errorf("until %s", got)
+	}
+	reads(third, 401)
+	reads(a.text("key"), 401)
+	reads(newest.text("key"), 200)
+}
+
+// A key that is over before it begins is refused; that an answer is given again
+// does not depend on the time.
+func TestKeysEndInTheFuture(t *testing.T) {
+	tn := newWorld(t).provision("acme")
+	body := func(end string) string {
+		return `{"name":"k","permissions":["access:check"],"expires_at":"` + end + `"}`
+	}
+	for _, end := range []string{"2026-03-01T12:00:00Z", "2020-01-01T00:00:00Z"} {
+		tn.at("POST", body(end), "api-keys").problem(422, "invalid", "expires_at")
+	}
+	req := keyed(request{method: "POST", path: orgPath(tn.org, "api-keys"), key: tn.key, body: body("2026-03-01T12:00:01Z")}, "once")
+	first := tn.do(req).is(201)
+	tn.clock.advance(time.Hour)
+	if again := tn.do(req).is(201); string(again.body) != string(first.body) {
+		t.Errorf("%s, first %s", again.body, first.body)
 	}
 }
 

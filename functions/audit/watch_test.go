@@ -205,14 +205,15 @@ func TestEveryTypeIsWatchedOrExempt(t *testing.T) {
 func TestAKeyWhoseOverlapEndsIsQuiet(t *testing.T) {
 	w := newWorld(t)
 	acme := w.Provision("acme", nil)
-	end := w.Clock.Now().Add(time.Hour)
-	acme.Edit(func(k *entity.APIKey) { k.Previous, k.PreviousEnd = []byte("x"), &end })
+	now := w.Clock.Now()
+	past := []entity.PastSecret{{Hash: []byte("x"), Until: now.Add(time.Hour)}, {Hash: []byte("y"), Until: now.Add(3 * time.Hour)}}
+	acme.Edit(func(k *entity.APIKey) { k.Previous = past })
 	w.skip()
 	w.Clock.Advance(2 * time.Hour)
 	it, err := w.Table.Get(t.Context(), keys.APIKey(acme.Key.Org, acme.Key.ID).Raw(), table.Strong)
 	w.Must(err)
 	key := acme.Key
-	key.Previous, key.PreviousEnd = []byte("x"), &end
+	key.Previous = past
 	w.Must(w.Writer.EndOverlap(context.Background(), it, key))
 	w.drain()
 	w.later()

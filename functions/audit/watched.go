@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -78,13 +79,19 @@ func quiet(old, now *table.Item) bool {
 	return bytes.Equal(old.Body, now.Body) && bytes.Equal(old.Blob, now.Blob) // index keys at most
 }
 
-// endedOverlap says whether only the secret before a rotation was forgotten.
+// endedOverlap says whether only secrets from before rotations were forgotten.
 func endedOverlap(old, now *table.Item) bool {
 	before, err := stored.Decode[entity.APIKey](old)
 	if err != nil {
 		return false
 	}
-	before.Previous, before.PreviousEnd = nil, nil
+	after, err := stored.Decode[entity.APIKey](now)
+	if err != nil {
+		return false
+	}
+	before.Previous = slices.DeleteFunc(before.Previous, func(p entity.PastSecret) bool {
+		return !slices.ContainsFunc(after.Previous, func(kept entity.PastSecret) bool { return bytes.Equal(kept.Hash, p.Hash) })
+	})
 	text, err := json.Marshal(before)
 	return err == nil && bytes.Equal(text, now.Body)
 }

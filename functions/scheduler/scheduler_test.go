@@ -98,7 +98,7 @@ func (w *world) assign(u, r string, until time.Time) {
 	if !until.IsZero() {
 		g.Expiry = rbac.ExpiresAt(until)
 	}
-	_, err := w.Writer.AssignRole(w.T.Context(), w.request(), w.Scope, writetest.Subject(u), g)
+	_, err := w.Writer.AssignRole(w.T.Context(), w.request(), w.Scope, writetest.Subject(u), g, nil)
 	w.Must(err)
 }
 
@@ -164,23 +164,26 @@ func TestRolesThatAreOverLeaveTheirPolicy(t *testing.T) {
 
 func TestOverlapsEnd(t *testing.T) {
 	w := newWorld(t)
-	_, hash := auth.NewAPIKey(w.Key.Org, w.Key.ID)
 	allow := func(entity.APIKey) error { return nil }
-	_, err := w.Writer.RotateAPIKey(t.Context(), w.request(), w.Key.Org, w.Key.ID, hash, time.Hour, allow, nil)
-	w.Must(err)
+	for _, overlap := range []time.Duration{3 * time.Hour, time.Hour} {
+		_, hash := auth.NewAPIKey(w.Key.Org, w.Key.ID)
+		_, err := w.Writer.RotateAPIKey(t.Context(), w.request(), w.Key.Org, w.Key.ID, hash, overlap, allow, nil)
+		w.Must(err)
+	}
 	previous := func() int {
 		k, _, err := stored.Get(t.Context(), w.Table, keys.APIKey(w.Key.Org, w.Key.ID), table.Strong)
 		w.Must(err)
 		return len(k.Previous)
 	}
-	w.tick()
-	if previous() == 0 {
-		t.Fatal("the old secret was forgotten before its time")
-	}
-	w.Clock.Advance(time.Hour)
-	w.tick()
-	if previous() != 0 {
-		t.Error("the old secret is still stored")
+	for _, step := range []struct {
+		after time.Duration
+		want  int
+	}{{time.Hour - 1, 2}, {1, 1}, {2*time.Hour - 1, 1}, {1, 0}} {
+		w.Clock.Advance(step.after)
+		w.tick()
+		if got := previous(); got != step.want {
+			t.Fatalf("%d old secrets are stored %s later, want %d", got, step.after, step.want)
+		}
 	}
 }
 

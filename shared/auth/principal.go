@@ -37,17 +37,22 @@ func OfAPIKey(c Credential, key *entity.APIKey, now time.Time) (Principal, error
 	if key == nil || c.Kind != KindAPIKey || key.Org != c.Org || key.ID != c.ID {
 		return Principal{}, ErrUnauthenticated
 	}
-	current := c.Is(key.Hash)
-	previous := c.Is(key.Previous)
-	switch {
-	case !current && !previous:
-		return Principal{}, ErrUnauthenticated
-	case previous && !current && (key.PreviousEnd == nil || !now.Before(*key.PreviousEnd)):
-		return Principal{}, ErrUnauthenticated
-	case key.ExpiresAt != nil && !now.Before(*key.ExpiresAt):
+	if !opens(c, key, now) || (key.ExpiresAt != nil && !now.Before(*key.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
 	}
 	return Principal{kind: PrincipalAPIKey, id: key.ID.String(), org: key.Org, rights: key.Permissions, scopes: key.Scopes}, nil
+}
+
+// opens says whether the credential is a secret of the key that works now. It is
+// compared with all of them, whichever it is.
+func opens(c Credential, key *entity.APIKey, now time.Time) bool {
+	ok := c.Is(key.Hash)
+	for i := range key.Previous {
+		past := &key.Previous[i]
+		is := c.Is(past.Hash)
+		ok = ok || (is && now.Before(past.Until))
+	}
+	return ok
 }
 
 // OfOperator verifies a credential against a stored operator key's hash.

@@ -89,6 +89,10 @@ func TestOfAPIKey(t *testing.T) {
 	id := keyID("abc")
 	current, hash := auth.NewAPIKey(org("acme"), id)
 	previous, previousHash := auth.NewAPIKey(org("acme"), id)
+	_, otherHash := auth.NewAPIKey(org("acme"), id)
+	past := func(hash []byte, end time.Duration) []entity.PastSecret {
+		return []entity.PastSecret{{Hash: hash, Until: *after(end)}}
+	}
 	stored := func(edit func(*entity.APIKey)) *entity.APIKey {
 		k := &entity.APIKey{ID: id, Org: org("acme"), Permissions: []entity.Right{entity.RightCheck}, Hash: hash}
 		edit(k)
@@ -106,11 +110,14 @@ func TestOfAPIKey(t *testing.T) {
 		"of another id":         {current, stored(func(k *entity.APIKey) { k.ID = keyID("other") }), false},
 		"not expired":           {current, stored(func(k *entity.APIKey) { k.ExpiresAt = after(1) }), true},
 		"expired":               {current, stored(func(k *entity.APIKey) { k.ExpiresAt = after(0) }), false},
-		"rotated, overlap":      {previous, stored(func(k *entity.APIKey) { k.Previous, k.PreviousEnd = previousHash, after(1) }), true},
-		"rotated, over":         {previous, stored(func(k *entity.APIKey) { k.Previous, k.PreviousEnd = previousHash, after(0) }), false},
-		"rotated, without end":  {previous, stored(func(k *entity.APIKey) { k.Previous = previousHash }), false},
-		"rotated, new secret":   {current, stored(func(k *entity.APIKey) { k.Previous, k.PreviousEnd = previousHash, after(0) }), true},
-		"rotated, then expired": {previous, stored(func(k *entity.APIKey) { k.Previous, k.PreviousEnd, k.ExpiresAt = previousHash, after(1), after(0) }), false},
+		"rotated, overlap":      {previous, stored(func(k *entity.APIKey) { k.Previous = past(previousHash, 1) }), true},
+		"rotated, over":         {previous, stored(func(k *entity.APIKey) { k.Previous = past(previousHash, 0) }), false},
+		"rotated, without end":  {previous, stored(func(k *entity.APIKey) { k.Previous = []entity.PastSecret{{Hash: previousHash}} }), false},
+		"rotated, new secret":   {current, stored(func(k *entity.APIKey) { k.Previous = past(previousHash, 0) }), true},
+		"rotated, then expired": {previous, stored(func(k *entity.APIKey) { k.Previous, k.ExpiresAt = past(previousHash, 1), after(0) }), false},
+		"rotated twice, first":  {previous, stored(func(k *entity.APIKey) { k.Previous = append(past(previousHash, 2), past(hash, 1)...) }), true},
+		"rotated twice, over":   {previous, stored(func(k *entity.APIKey) { k.Previous = append(past(previousHash, 0), past(otherHash, 1)...) }), false},
+		"rotated twice, second": {previous, stored(func(k *entity.APIKey) { k.Previous = append(past(otherHash, 0), past(previousHash, 1)...) }), true},
 		"without any hash":      {current, stored(func(k *entity.APIKey) { k.Hash = nil }), false},
 	} {
 		cred, _ := auth.Present(c.text)

@@ -133,8 +133,24 @@ type APIKey struct {
 	Hash        []byte         `json:"hash"`
 	ExpiresAt   *time.Time     `json:"expires_at,omitempty"`
 	CreatedBy   string         `json:"created_by"`
-	Previous    []byte         `json:"previous_hash,omitempty"`  // the secret before a rotation
-	PreviousEnd *time.Time     `json:"previous_until,omitempty"` // when it ends
+	Previous    []PastSecret   `json:"previous,omitempty"` // the secrets before rotations, the newest last
+}
+
+// PastSecret is a secret that a rotation replaced and that works for a while yet.
+type PastSecret struct {
+	Hash  []byte    `json:"hash"`
+	Until time.Time `json:"until"` // when it ends
+}
+
+// PreviousEnd is when the last of the previous secrets ends; nil: there is none.
+func (k *APIKey) PreviousEnd() *time.Time {
+	var last *time.Time
+	for i := range k.Previous {
+		if end := &k.Previous[i].Until; last == nil || end.After(*last) {
+			last = end
+		}
+	}
+	return last
 }
 
 // OperatorKey lets the operator in. It may do everything in every org.

@@ -14,6 +14,7 @@ const (
 	MaxScopesInOrg        = 10000
 	MaxWebhooksInScope    = 20
 	MaxAPIKeysInOrg       = 1000
+	MaxPastSecrets        = 5 // of an API key that work beside its newest one
 	MaxChecksInBatch      = 1000
 	MaxMappingsOfGroup    = 50
 	MaxNameBytes          = 256

@@ -133,7 +133,7 @@ type APIKey struct {
 	Permissions   []entity.Right `json:"permissions"`
 	Scopes        []rbac.ScopeID `json:"scopes,omitempty"` // left out: every scope of the org
 	ExpiresAt     instant.Time   `json:"expires_at,omitzero"`
-	PreviousUntil instant.Time   `json:"previous_until,omitzero"` // until when the secret before the rotation works
+	PreviousUntil instant.Time   `json:"previous_until,omitzero"` // until when the last of the secrets before rotations works
 	Stamp
 }
 
@@ -141,6 +141,6 @@ type APIKey struct {
 func OfAPIKey(it *table.Item, e entity.APIKey) APIKey {
 	return APIKey{
 		ID: e.ID, Name: e.Name, Permissions: e.Permissions, Scopes: e.Scopes,
-		ExpiresAt: instant.OrNone(e.ExpiresAt), PreviousUntil: instant.OrNone(e.PreviousEnd), Stamp: StampOf(it),
+		ExpiresAt: instant.OrNone(e.ExpiresAt), PreviousUntil: instant.OrNone(e.PreviousEnd()), Stamp: StampOf(it),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/wardenhq/warden/events"
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/fault"
+	"github.com/wardenhq/warden/shared/instant"
 	"github.com/wardenhq/warden/shared/rbac"
 	"github.com/wardenhq/warden/shared/resource"
 	"github.com/wardenhq/warden/shared/revision"
@@ -21,9 +22,13 @@ var ErrNoAPIKey = fault.New(fault.NotFound, "no such API key")
 // Allow says whether the caller may touch a key as it is; a fault refuses the change.
 type Allow func(entity.APIKey) error
 
-// CreateAPIKey makes a key of its org. fault.UnknownReference names scopes that
-// the org does not have, fault.LimitExceeded is for an org with too many keys.
+// CreateAPIKey makes a key of its org. fault.Invalid is for one that is over
+// already, fault.UnknownReference names scopes that the org does not have,
+// fault.LimitExceeded is for an org with too many keys.
 func (w *Writer) CreateAPIKey(ctx context.Context, req *Request, key entity.APIKey) (Outcome, error) {
+	if key.ExpiresAt != nil && !req.Time.Before(*key.ExpiresAt) {
+		return Outcome{}, fault.InField(fault.Invalid, "expires_at", "must be in the future")
+	}
 	return w.commit(ctx, req, func(ctx context.Context) (*plan, error) {
 		org, orgItem, err := w.readOrg(ctx, key.Org)
 		if err != nil {
@@ -84,8 +89,10 @@ func (w *Writer) knownScopes(ctx context.Context, key entity.APIKey) error {
 	return nil
 }
 
-// RotateAPIKey gives a key a new secret, whose hash is given. The old one works
-// for the overlap yet; one that was replaced before that does not.
+// RotateAPIKey gives a key a new secret, whose hash is given. The one it replaces
+// works for the overlap yet, and those before it for as long as they were to;
+// without an overlap none but the new one works. fault.LimitExceeded is for a key
+// with too many secrets that work.
 func (w *Writer) RotateAPIKey(ctx context.Context, req *Request, o rbac.OrgID, id rbac.APIKeyID, hash []byte, overlap time.Duration, allow Allow, pre Precondition) (Outcome, error) {
 	return w.commit(ctx, req, func(ctx context.Context) (*plan, error) {
 		old, it, err := w.readAPIKey(ctx, o, id, allow, pre)
@@ -93,18 +100,19 @@ func (w *Writer) RotateAPIKey(ctx context.Context, req *Request, o rbac.OrgID, i
 			return nil, err
 		}
 		next := old
-		next.Hash, next.Previous, next.PreviousEnd = hash, nil, nil
+		next.Hash, next.Previous = hash, nil
 		if overlap > 0 {
-			next.Previous, next.PreviousEnd = old.Hash, new(req.Time.Add(overlap))
+			next.Previous = append(working(old.Previous, req.Time), entity.PastSecret{Hash: old.Hash, Until: req.Time.Add(overlap)})
+		}
+		if len(next.Previous) > rbac.MaxPastSecrets {
+			return nil, fault.New(fault.LimitExceeded, "previous secrets that work beside a key's newest: at most %d; the first of them ends at %s",
+				rbac.MaxPastSecrets, instant.At(firstEnd(next.Previous)))
 		}
 		after, err := req.body(it.Key, "APIKey", it.Version+1, it, next)
 		if err != nil {
 			return nil, err
 		}
-		after.Index[keys.GSI4-1] = keys.IndexKey{}
-		if next.PreviousEnd != nil {
-			after.Index[keys.GSI4-1] = keys.Due(*next.PreviousEnd, "key/"+o.String()+"/"+id.String())
-		}
+		after.Index[keys.GSI4-1] = overlapDue(next)
 		e, err := updated(events.APIKeyRotated, o, nil, apiKeyTarget(id), it, after, showAPIKey)
 		return &plan{
 			outcome: Outcome{Item: after, Revision: revision.Token{}.String()},
