@@ -40,13 +40,13 @@ func (a *api) policies() []httpapi.Endpoint {
 		httpapi.Bind(httpapi.Route{
 			Name: "policies.roles.assign", Summary: "Assign one role directly",
 			Method: http.MethodPost, Pattern: collection + "/{subject}/roles", Permission: writes,
-			Success: []int{http.StatusCreated, http.StatusOK}, Creates: true,
+			Success: []int{http.StatusCreated, http.StatusOK}, Creates: true, Versioned: true,
 			Errors: []fault.Code{fault.LimitExceeded, fault.UnknownReference},
 		}, inScope(a, a.assignRole)),
 		httpapi.Bind(httpapi.Route{
 			Name: "policies.roles.revoke", Summary: "Take one direct assignment away",
 			Method: http.MethodDelete, Pattern: collection + "/{subject}/roles/{role}", Permission: writes,
-			Success: []int{http.StatusNoContent},
+			Success: []int{http.StatusNoContent}, Versioned: true,
 		}, inScope(a, a.revokeRole)),
 		httpapi.Bind(httpapi.Route{
 			Name: "policies.batch", Summary: "Create or replace the direct assignments of up to 100 subjects",
@@ -147,7 +147,7 @@ func (a *api) assignRole(ctx context.Context, c *httpapi.Call, s write.Scope, bo
 	}
 	return create(ctx, a, c, change[resource.Policy]{
 		make: func(req *write.Request) (write.Outcome, error) {
-			return a.writer.AssignRole(ctx, req, s, subject, body.write())
+			return a.writer.AssignRole(ctx, req, s, subject, body.write(), c.CheckPreconditions)
 		},
 		answer: func(out write.Outcome) (httpapi.Reply[resource.Policy], error) {
 			reply, err := changed(out, resource.OfPolicy)
@@ -168,7 +168,7 @@ func (a *api) revokeRole(ctx context.Context, c *httpapi.Call, s write.Scope, _ 
 	if err != nil {
 		return httpapi.Reply[httpapi.None]{}, err
 	}
-	out, err := a.writer.RevokeRole(ctx, a.request(c), s, subject, role)
+	out, err := a.writer.RevokeRole(ctx, a.request(c), s, subject, role, c.CheckPreconditions)
 	if err != nil {
 		return httpapi.Reply[httpapi.None]{}, err
 	}

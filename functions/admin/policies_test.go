@@ -73,6 +73,33 @@ func TestAssignAndRevoke(t *testing.T) {
 	tn.in("GET", "", "policies", "bob").is(200).has(map[string]string{"roles": `[{"role":"spare","source":"direct"}]`})
 }
 
+// If-Match and If-None-Match speak of the policy that the assignment stands in.
+func TestAssignmentsHaveThePreconditionsOfTheirPolicy(t *testing.T) {
+	tn := newWorld(t).provision("acme").furnish()
+	ask := func(method, body, header, value string, more ...string) *answer {
+		t.Helper()
+		return tn.do(request{
+			method: method, path: scopePath(tn.scope, append([]string{"policies", "bob", "roles"}, more...)...), key: tn.key, body: body,
+			header: map[string]string{header: value},
+		})
+	}
+	assign := func(role, header, value string) *answer {
+		t.Helper()
+		return ask("POST", `{"role":"`+role+`"}`, header, value)
+	}
+	assign("reader", "If-Match", "*").problem(412, "precondition-failed")
+	if got := assign("reader", "If-None-Match", "*").is(201).header.Get("ETag"); got != `"1"` {
+		t.Errorf("ETag %s", got)
+	}
+	assign("spare", "If-None-Match", "*").problem(412, "precondition-failed")
+	assign("spare", "If-Match", `"2"`).problem(412, "precondition-failed")
+	assign("spare", "If-Match", `"1"`).is(201)
+	ask("DELETE", "", "If-Match", `"1"`, "spare").problem(412, "precondition-failed")
+	ask("DELETE", "", "If-Match", `"1"`, "ghost").problem(404, "not-found") // as without the header
+	ask("DELETE", "", "If-Match", `"2"`, "spare").is(204)
+	tn.in("GET", "", "policies", "bob").is(200).has(map[string]string{"roles": `[{"role":"reader","source":"direct"}]`, "version": "3"})
+}
+
 func TestBatch(t *testing.T) {
 	tn := newWorld(t).provision("acme").furnish()
 	a := tn.in("POST", `{"policies":[

@@ -203,7 +203,7 @@ func (s *sim) populate(w *write.Writer) {
 	}
 	for _, u := range s.subjects {
 		if chance(r, 0.6) {
-			s.must2(w.AssignRole(s.ctx, s.request(w), s.scope, subjectID(u), write.Grant{Role: roleID(pick(r, s.roles...))}))
+			s.must2(w.AssignRole(s.ctx, s.request(w), s.scope, subjectID(u), write.Grant{Role: roleID(pick(r, s.roles...))}, nil))
 		}
 	}
 	if chance(r, 0.2) { // a change that no document has caught up with

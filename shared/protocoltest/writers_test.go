@@ -134,7 +134,7 @@ func (s *sim) policyWriter(count int) func(*actor) {
 
 func (a *actor) assign(u rbac.SubjectID, g write.Grant) bool {
 	return a.change("assign "+g.Role.String()+" to "+u.String(), references{roles: []string{g.Role.String()}}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
-		return w.AssignRole(a.sim.ctx, req, a.sim.scope, u, g)
+		return w.AssignRole(a.sim.ctx, req, a.sim.scope, u, g, nil)
 	})
 }
 
@@ -152,7 +152,7 @@ func (a *actor) put(u rbac.SubjectID, g write.Grant, more []string) bool {
 
 func (a *actor) revoke(u rbac.SubjectID, r rbac.RoleID) bool {
 	return a.change("revoke "+r.String()+" from "+u.String(), references{}, func(w *write.Writer, req *write.Request) (write.Outcome, error) {
-		return w.RevokeRole(a.sim.ctx, req, a.sim.scope, u, r)
+		return w.RevokeRole(a.sim.ctx, req, a.sim.scope, u, r, nil)
 	})
 }
 

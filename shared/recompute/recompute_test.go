@@ -111,7 +111,7 @@ func (w *world) role(id string, refs ...string) {
 
 func (w *world) assign(u, r string) {
 	w.Helper()
-	_, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, rbac.Must(rbac.ParseSubjectID(u)), write.Grant{Role: rbac.Must(rbac.ParseRoleID(r))})
+	_, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, rbac.Must(rbac.ParseSubjectID(u)), write.Grant{Role: rbac.Must(rbac.ParseRoleID(r))}, nil)
 	w.must(err)
 }
 

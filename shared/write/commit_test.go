@@ -75,7 +75,7 @@ func TestLostAnswersTakeEffectOnce(t *testing.T) {
 			w.mustRole("r")
 			before := w.events()
 			w.script(steps...)
-			out, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), grants("r")[0])
+			out, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), grants("r")[0], nil)
 			must(t, err)
 			if out.Replaced || !out.Created || out.Item == nil || out.Item.Version != 1 {
 				t.Errorf("outcome %+v", out)
@@ -123,7 +123,7 @@ func TestStaleReadsArePlannedAnew(t *testing.T) {
 	w.mustRole("b")
 	plain := *w.writer
 	w.script(func(ctx context.Context, s table.Store, tx table.Tx) error {
-		_, err := plain.AssignRole(ctx, w.request(), w.scope, subject("u"), grants("a")[0])
+		_, err := plain.AssignRole(ctx, w.request(), w.scope, subject("u"), grants("a")[0], nil)
 		must(t, err)
 		return s.Transact(ctx, tx)
 	})

@@ -61,7 +61,7 @@ func (w *world) assign(subject, r string, until ...time.Time) {
 	if len(until) > 0 {
 		g.Expiry = rbac.ExpiresAt(until[0])
 	}
-	_, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, rbac.Must(rbac.ParseSubjectID(subject)), g)
+	_, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, rbac.Must(rbac.ParseSubjectID(subject)), g, nil)
 	must(w.t, err)
 }
 

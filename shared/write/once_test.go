@@ -30,7 +30,7 @@ func TestTheChangeKeepsItsAnswer(t *testing.T) {
 	}
 	_, _, err = w.claim(w.request(), "second")
 	refusedAs(t, err, fault.IdempotencyInProgress)
-	_, err = w.writer.AssignRole(w.ctx, req, w.scope, subject("u"), grants("r")[0])
+	_, err = w.writer.AssignRole(w.ctx, req, w.scope, subject("u"), grants("r")[0], nil)
 	must(t, err)
 	once, kept, err = w.claim(w.request(), "second")
 	must(t, err)
@@ -73,7 +73,7 @@ func TestReleaseLeavesAnswers(t *testing.T) {
 	req := w.request()
 	once, _, err := w.claim(req, "a")
 	must(t, err)
-	_, err = w.writer.AssignRole(w.ctx, req, w.scope, subject("u"), grants("r")[0])
+	_, err = w.writer.AssignRole(w.ctx, req, w.scope, subject("u"), grants("r")[0], nil)
 	must(t, err)
 	must(t, once.Release(w.ctx))
 	if _, kept, err := w.claim(w.request(), "b"); err != nil || kept == nil {
@@ -91,7 +91,7 @@ func TestAChangeNeedsItsClaim(t *testing.T) {
 	must(t, err)
 	must(t, w.table.Transact(w.ctx, table.Tx{Ops: []table.Op{table.Delete(keys.Idempotency(onceID).Raw(), table.Any())}}))
 	before := w.events()
-	_, err = w.writer.AssignRole(w.ctx, req, w.scope, subject("u"), grants("r")[0])
+	_, err = w.writer.AssignRole(w.ctx, req, w.scope, subject("u"), grants("r")[0], nil)
 	refusedAs(t, err, fault.IdempotencyInProgress)
 	if got := w.events(); got != before {
 		t.Errorf("%d events", got-before)

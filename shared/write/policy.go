@@ -40,13 +40,10 @@ func (w *Writer) PutPolicy(ctx context.Context, req *Request, s Scope, u rbac.Su
 // DeletePolicy takes a subject's direct assignments away, and its policy with
 // them unless it has assignments from other sources.
 func (w *Writer) DeletePolicy(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, pre Precondition) (Outcome, error) {
-	there := func(exists bool, version uint64) error {
-		if !exists {
-			return ErrNoPolicy
+	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, pre: pre, wish: func(held held) (wish, error) {
+		if !held.exists {
+			return wish{}, ErrNoPolicy
 		}
-		return pre.test(exists, version)
-	}
-	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, pre: there, wish: func(held held) (wish, error) {
 		keep := held.other()
 		return wish{keep: keep, delete: len(keep) == 0}, nil
 	}})
@@ -54,16 +51,16 @@ func (w *Writer) DeletePolicy(ctx context.Context, req *Request, s Scope, u rbac
 
 // AssignRole gives a subject one role directly. Replaced tells that it held the
 // role before: then the expiry is replaced.
-func (w *Writer) AssignRole(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, g Grant) (Outcome, error) {
-	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, roles: []Grant{g}, wish: func(held held) (wish, error) {
+func (w *Writer) AssignRole(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, g Grant, pre Precondition) (Outcome, error) {
+	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, pre: pre, roles: []Grant{g}, wish: func(held held) (wish, error) {
 		rest := held.without(g.Role)
 		return wish{direct: []Grant{g}, one: true, keep: rest, replaces: len(rest) < len(held.assignments)}, nil
 	}})
 }
 
 // RevokeRole takes one direct assignment away; fault.NotFound when there is none.
-func (w *Writer) RevokeRole(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, r rbac.RoleID) (Outcome, error) {
-	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, wish: func(held held) (wish, error) {
+func (w *Writer) RevokeRole(ctx context.Context, req *Request, s Scope, u rbac.SubjectID, r rbac.RoleID, pre Precondition) (Outcome, error) {
+	return w.writePolicy(ctx, req, policyWrite{scope: s, subject: u, pre: pre, wish: func(held held) (wish, error) {
 		rest := held.without(r)
 		if len(rest) == len(held.assignments) {
 			return wish{}, fault.New(fault.NotFound, "the subject does not hold this role directly")
@@ -76,8 +73,8 @@ func (w *Writer) RevokeRole(ctx context.Context, req *Request, s Scope, u rbac.S
 type policyWrite struct {
 	scope   Scope
 	subject rbac.SubjectID
-	pre     Precondition
-	roles   []Grant // whose definitions the wish needs
+	pre     Precondition // of the policy
+	roles   []Grant      // whose definitions the wish needs
 	wish    func(held) (wish, error)
 }
 
@@ -189,10 +186,10 @@ func (p policyWrite) attempt(s snapshot.State) (at attempt, missing []rbac.Defin
 		}
 	}
 	at.held = held{exists: it != nil, assignments: at.policy.Domain()}
-	if err := p.pre.test(at.held.exists, table.VersionOf(it)); err != nil {
+	if at.wish, err = p.wish(at.held); err != nil {
 		return at, nil, err
 	}
-	if at.wish, err = p.wish(at.held); err != nil {
+	if err := p.pre.test(at.held.exists, table.VersionOf(it)); err != nil {
 		return at, nil, err
 	}
 	if at.after, missing, err = at.wish.resolve(s.Defs); err != nil || len(missing) > 0 {

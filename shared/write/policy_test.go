@@ -72,7 +72,7 @@ func TestPolicyKeepsMembersAndScopes(t *testing.T) {
 	_, err = w.putPolicy("u", "c", "b")
 	must(t, err)
 	step("replaced", "", "u", "u", true)
-	_, err = w.writer.RevokeRole(w.ctx, w.request(), w.scope, subject("u"), role("b").ID)
+	_, err = w.writer.RevokeRole(w.ctx, w.request(), w.scope, subject("u"), role("b").ID, nil)
 	must(t, err)
 	step("revoked", "", "", "u", true)
 	_, err = w.putPolicy("u")
@@ -110,7 +110,7 @@ func TestPolicyRefusals(t *testing.T) {
 	refusedAs(t, err, fault.UnknownReference, `roles[1].role: no such role: "ghost"`)
 	_, err = w.writer.DeletePolicy(w.ctx, w.request(), w.scope, subject("u"), nil)
 	refusedAs(t, err, fault.NotFound)
-	_, err = w.writer.RevokeRole(w.ctx, w.request(), w.scope, subject("u"), role("admin").ID)
+	_, err = w.writer.RevokeRole(w.ctx, w.request(), w.scope, subject("u"), role("admin").ID, nil)
 	refusedAs(t, err, fault.NotFound)
 	var many []string
 	for i := range rbac.MaxRolesPerPolicy + 1 {
@@ -122,7 +122,7 @@ func TestPolicyRefusals(t *testing.T) {
 	refusedAs(t, err, fault.LimitExceeded, "roles a policy")
 	_, err = w.putPolicy("u", many[1:]...)
 	must(t, err)
-	_, err = w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), grants(many[0])[0])
+	_, err = w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), grants(many[0])[0], nil)
 	refusedAs(t, err, fault.LimitExceeded, "roles a policy")
 	other := make([]string, rbac.MaxRolesPerPolicy) // all of 40 replaced fits into one transaction
 	for i := range other {
@@ -143,7 +143,7 @@ func TestAssignReplacesTheExpiry(t *testing.T) {
 		if !until.IsZero() {
 			g.Expiry = rbac.ExpiresAt(until)
 		}
-		out, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), g)
+		out, err := w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), g, nil)
 		must(t, err)
 		return out
 	}
@@ -173,7 +173,7 @@ func TestConcurrentAssignmentsAllHold(t *testing.T) {
 	for i := range n {
 		wg.Go(func() {
 			for { // a writer that is told to come back does
-				_, errs[i] = w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), grants(fmt.Sprintf("r%d", i))[0])
+				_, errs[i] = w.writer.AssignRole(w.ctx, w.request(), w.scope, subject("u"), grants(fmt.Sprintf("r%d", i))[0], nil)
 				if fault.CodeOf(errs[i]) != fault.Busy {
 					return
 				}

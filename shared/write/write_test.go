@@ -103,7 +103,7 @@ func TestChangesShowInChecksAtOnce(t *testing.T) {
 	_, err = w.writer.PutRole(w.ctx, w.request(), w.scope, write.Role{ID: reader, Permissions: []rbac.PermissionID{perm.ID}}, nil)
 	must(t, err)
 	alice := rbac.Must(rbac.ParseSubjectID("alice"))
-	_, err = w.writer.AssignRole(w.ctx, w.request(), w.scope, alice, write.Grant{Role: reader})
+	_, err = w.writer.AssignRole(w.ctx, w.request(), w.scope, alice, write.Grant{Role: reader}, nil)
 	must(t, err)
 	both("alice", "invoice", "read", rbac.ReasonAllowed)
 	both("alice", "invoice", "write", rbac.ReasonNoMatch)

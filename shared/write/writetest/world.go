@@ -194,7 +194,7 @@ func (t *Tenant) AssignUntil(subject, role string, end time.Time) string {
 
 func (t *Tenant) assign(subject string, g write.Grant) string {
 	t.T.Helper()
-	out, err := t.Writer.AssignRole(context.Background(), t.request(), t.Scope, Subject(subject), g)
+	out, err := t.Writer.AssignRole(context.Background(), t.request(), t.Scope, Subject(subject), g, nil)
 	t.Must(err)
 	return out.Revision
 }
