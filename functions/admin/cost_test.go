@@ -27,7 +27,7 @@ func TestCosts(t *testing.T) {
 		f.over(f.store) // a process that has cached nothing
 		req := f.request(r, s, f.org, f.scope)
 		req.key = f.right(r)
-		if got := f.do(req).is(s.status).header.Get("X-Warden-Cost"); got != want[r.Name] {
+		if got := f.do(req).is(s.Status).header.Get("X-Warden-Cost"); got != want[r.Name] {
 			f.Errorf("%s; the catalogue says %s", got, want[r.Name])
 		}
 	})

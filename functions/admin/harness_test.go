@@ -20,6 +20,7 @@ import (
 
 	"github.com/wardenhq/warden/events"
 	"github.com/wardenhq/warden/functions/admin"
+	"github.com/wardenhq/warden/functions/admin/admintest"
 	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/delivery"
 	"github.com/wardenhq/warden/shared/egress"
@@ -306,11 +307,9 @@ func (t *tenant) at(method, body string, more ...string) *answer {
 // in every tenant.
 func (t *tenant) furnish() *tenant {
 	t.Helper()
-	t.in("PUT", `{"resource":"invoice","action":"read","effect":"allow"}`, "permissions", "invoice:read").is(201)
-	t.in("PUT", `{"resource":"invoice","action":"pay","effect":"deny"}`, "permissions", "invoice:pay").is(201)
-	t.in("PUT", `{"permissions":["invoice:read"]}`, "roles", "reader").is(201)
-	t.in("PUT", `{"permissions":[]}`, "roles", "spare").is(201)
-	t.in("PUT", `{"roles":[{"role":"reader"}]}`, "policies", "alice").is(201)
+	for _, f := range admintest.Furniture {
+		t.do(request{method: http.MethodPut, path: scopePath(t.scope) + f.Path, key: t.key, body: f.Body}).is(http.StatusCreated)
+	}
 	return t
 }
 

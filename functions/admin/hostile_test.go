@@ -16,7 +16,7 @@ func hasBody(r *httpapi.Route) bool { return r.Request != nil }
 // nothing.
 func TestHostileBodies(t *testing.T) {
 	routes(t, hasBody, func(f *fixture, r *httpapi.Route, s sample) {
-		open := strings.TrimSuffix(s.body, "}")
+		open := strings.TrimSuffix(s.Body, "}")
 		first, _, _ := strings.Cut(open[1:], ":")
 		for name, c := range map[string]struct {
 			body   string
@@ -27,21 +27,21 @@ func TestHostileBodies(t *testing.T) {
 		}{
 			"not JSON":                  {body: "name=x", status: 400, code: "bad-json"},
 			"cut off":                   {body: open, status: 400, code: "bad-json"},
-			"two values":                {body: s.body + s.body, status: 400, code: "bad-json"},
+			"two values":                {body: s.Body + s.Body, status: 400, code: "bad-json"},
 			"a name twice":              {body: "{" + first + ":1," + open[1:] + "}", status: 400, code: "bad-json"},
 			"invalid UTF-8":             {body: open + ",\"\xff\":1}", status: 400, code: "bad-json"},
 			"a lone surrogate":          {body: open + `,"\ud800":1}`, status: 400, code: "bad-json"},
 			"too deep":                  {body: open + `,"x":` + strings.Repeat("[", 33) + strings.Repeat("]", 33) + "}", status: 400, code: "bad-json"},
 			"very deep":                 {body: strings.Repeat("[", 500_000), status: 400, code: "bad-json"},
 			"too large":                 {body: open + `,"x":"` + strings.Repeat("x", httpapi.MaxBody+1-len(open)-len(`,"x":""}`)) + `"}`, status: 413, code: "too-large"},
-			"a list":                    {body: "[" + s.body + "]", status: 422, code: "invalid", field: "body"},
+			"a list":                    {body: "[" + s.Body + "]", status: 422, code: "invalid", field: "body"},
 			"null":                      {body: "null", status: 422, code: "invalid", field: "body"},
 			"an unknown field":          {body: open + `,"is_admin":true}`, status: 422, code: "invalid", field: "is_admin"},
 			"a field in another case":   {body: strings.ToUpper(open[:2]) + strings.Replace(open[2:], first[2:], strings.ToUpper(first[2:]), 1) + "}", status: 422, code: "invalid"},
 			"a form":                    {body: "a=b", typ: "application/x-www-form-urlencoded", status: 415, code: "unsupported-media-type"},
-			"text":                      {body: s.body, typ: "text/plain", status: 415, code: "unsupported-media-type"},
-			"JSON in another encoding":  {body: s.body, typ: "application/json; charset=utf-16", status: 415, code: "unsupported-media-type"},
-			"a kind of JSON":            {body: s.body, typ: "application/ld+json", status: 415, code: "unsupported-media-type"},
+			"text":                      {body: s.Body, typ: "text/plain", status: 415, code: "unsupported-media-type"},
+			"JSON in another encoding":  {body: s.Body, typ: "application/json; charset=utf-16", status: 415, code: "unsupported-media-type"},
+			"a kind of JSON":            {body: s.Body, typ: "application/ld+json", status: 415, code: "unsupported-media-type"},
 			"an unknown field, twelve":  {body: open + `,"a1":1,"a2":1,"a3":1,"a4":1,"a5":1,"a6":1,"a7":1,"a8":1,"a9":1,"b1":1,"b2":1,"b3":1}`, status: 422, code: "invalid", field: "a1"},
 			"the first field as a list": {body: "{" + first + ":[[]]}", status: 422, code: "invalid"},
 			"the first field as a map":  {body: "{" + first + `:{"__proto__":1}}`, status: 422, code: "invalid"},
@@ -84,7 +84,7 @@ func TestHostileValues(t *testing.T) {
 	}
 	routes(t, hasBody, func(f *fixture, r *httpapi.Route, s sample) {
 		var body any
-		if err := json.Unmarshal([]byte(s.body), &body); err != nil {
+		if err := json.Unmarshal([]byte(s.Body), &body); err != nil {
 			f.Fatal(err)
 		}
 		each(body, func(set func(any)) {

@@ -31,9 +31,9 @@ func TestIdempotency(t *testing.T) {
 	routes(t, creates, func(f *fixture, r *httpapi.Route, s sample) {
 		req := f.request(r, s, f.org, f.scope)
 		req.key = f.right(r)
-		first := f.do(keyed(req, "k")).is(s.status)
+		first := f.do(keyed(req, "k")).is(s.Status)
 		n := len(f.changes())
-		again := f.do(keyed(req, "k")).is(s.status)
+		again := f.do(keyed(req, "k")).is(s.Status)
 		if !bytes.Equal(first.body, again.body) {
 			f.Errorf("first %s\nagain %s", first.body, again.body)
 		}

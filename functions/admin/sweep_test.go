@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wardenhq/warden/functions/admin/admintest"
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/httpapi"
 )
@@ -15,7 +16,7 @@ func TestSamplesAreOfRoutes(t *testing.T) {
 	for _, r := range newWorld(t).router.Routes() {
 		names[r.Name] = true
 	}
-	for name := range samples {
+	for name := range admintest.Samples {
 		if !names[name] {
 			t.Errorf("a sample is of no route: %s", name)
 		}
@@ -26,12 +27,12 @@ func TestEveryRouteAnswersItsSample(t *testing.T) {
 	routes(t, every, func(f *fixture, r *httpapi.Route, s sample) {
 		req := f.request(r, s, f.org, f.scope)
 		req.key = f.right(r)
-		a := f.do(req).is(s.status)
+		a := f.do(req).is(s.Status)
 		if got := a.header.Get("X-Warden-Revision"); (got != "") != r.Writes() {
 			f.Errorf("revision %q of a %s", got, r.Method)
 		}
 		etag := a.header.Get("ETag")
-		if want := r.Versioned && s.status != http.StatusNoContent; want && etag == "" {
+		if want := r.Versioned && s.Status != http.StatusNoContent; want && etag == "" {
 			f.Error("no ETag")
 		}
 		if r.Response == nil && len(a.body) > 0 {
@@ -48,7 +49,7 @@ func TestOperatorsMayUseEveryRoute(t *testing.T) {
 	routes(t, every, func(f *fixture, r *httpapi.Route, s sample) {
 		req := f.request(r, s, f.org, f.scope)
 		req.key = operator
-		f.do(req).is(s.status)
+		f.do(req).is(s.Status)
 	})
 }
 
@@ -146,34 +147,34 @@ func TestIsolation(t *testing.T) {
 // Every change has one event, and nothing else gives one.
 func TestEveryChangeHasOneEvent(t *testing.T) {
 	routes(t, every, func(f *fixture, r *httpapi.Route, s sample) {
-		if r.Writes() != (len(s.events) > 0 || s.silent) {
-			f.Fatalf("a %s whose sample names %d events", r.Method, len(s.events))
+		if r.Writes() != (len(s.Events) > 0 || s.Silent) {
+			f.Fatalf("a %s whose sample names %d events", r.Method, len(s.Events))
 		}
 		n := len(f.changes())
 		req := f.request(r, s, f.org, f.scope)
 		req.key = f.right(r)
 		req.header = map[string]string{"X-Request-Id": "req-1", "X-Warden-On-Behalf-Of": "jane@example.com"}
-		f.do(req).is(s.status)
+		f.do(req).is(s.Status)
 		got := f.eventsSince(n)
-		if len(got) != len(s.events) {
-			f.Fatalf("events %+v, want %v", got, s.events)
+		if len(got) != len(s.Events) {
+			f.Fatalf("events %+v, want %v", got, s.Events)
 		}
 		for i, e := range got {
 			actor := "api_key"
 			if r.Permission == httpapi.OperatorOnly {
 				actor = "operator"
 			}
-			if e.Type != s.events[i] || e.Actor.Type != actor || e.Actor.ID == "" || e.RequestID != "req-1" || e.OnBehalfOf != "jane@example.com" ||
+			if e.Type != s.Events[i] || e.Actor.Type != actor || e.Actor.ID == "" || e.RequestID != "req-1" || e.OnBehalfOf != "jane@example.com" ||
 				e.SourceIP == "" || e.Org == "" || e.ID == "" || e.Time == "" {
 				f.Errorf("event %+v", e)
 			}
-			if target := e.Target.Type + "/" + e.Target.ID; s.target != "" && target != s.target || e.Target.ID == "" {
-				f.Errorf("target %s, want %s", target, s.target)
+			if target := e.Target.Type + "/" + e.Target.ID; s.Target != "" && target != s.Target || e.Target.ID == "" {
+				f.Errorf("target %s, want %s", target, s.Target)
 			}
 			if inScope := strings.Contains(r.Pattern, "{scope}") || strings.HasPrefix(r.Name, "scopes."); (e.Scope != nil) != inScope {
 				f.Errorf("scope %v", e.Scope)
 			}
-			if (string(e.Before) != "null") != s.before || (string(e.After) != "null") != s.after {
+			if (string(e.Before) != "null") != s.Before || (string(e.After) != "null") != s.After {
 				f.Errorf("before %s, after %s", e.Before, e.After)
 			}
 			for _, shown := range []string{string(e.Before), string(e.After)} {
@@ -191,7 +192,7 @@ func TestTheSameAgainChangesNothing(t *testing.T) {
 	routes(t, replaces, func(f *fixture, r *httpapi.Route, s sample) {
 		req := f.request(r, s, f.org, f.scope)
 		req.key = f.right(r)
-		first := f.do(req).is(s.status)
+		first := f.do(req).is(s.Status)
 		n := len(f.changes())
 		again := f.do(req).is(http.StatusOK)
 		if got := len(f.changes()); got != n {
@@ -212,7 +213,7 @@ func TestPreconditions(t *testing.T) {
 		req.key = f.right(r)
 		req.header = map[string]string{"If-Match": `"99"`}
 		f.do(req).problem(http.StatusPreconditionFailed, "precondition-failed")
-		if s.before {
+		if s.Before {
 			req.header = map[string]string{"If-None-Match": "*"}
 			f.do(req).problem(http.StatusPreconditionFailed, "precondition-failed")
 		} else {
@@ -224,11 +225,11 @@ func TestPreconditions(t *testing.T) {
 		if got := len(f.changes()); got != n {
 			f.Errorf("%d changes", got-n)
 		}
-		if s.before {
+		if s.Before {
 			req.header = map[string]string{"If-Match": "*"}
 		} else {
 			req.header = map[string]string{"If-None-Match": "*"}
 		}
-		f.do(req).is(s.status)
+		f.do(req).is(s.Status)
 	})
 }
