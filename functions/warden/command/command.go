@@ -21,6 +21,7 @@ const (
 const usage = `usage: warden COMMAND
 
   serve    run every function in one process over an embedded store
+  verify   compare a scope's policies with their access documents
   dlq      list and redrive what Warden itself failed to do
   audit    export an audit log, or verify an export
   version  print the version
@@ -60,6 +61,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	switch name {
 	case "serve":
 		return runServe(ctx, args, getenv, stdout, stderr)
+	case "verify":
+		return runVerify(ctx, args, getenv, stdout, stderr)
 	case "dlq":
 		return runDLQ(ctx, args, getenv, stdout, stderr)
 	case "audit":
