@@ -25,7 +25,8 @@ func one[E, T any](ctx context.Context, a *api, k keys.Key[E], missing error, al
 	case it == nil || !alive(e):
 		return httpapi.Reply[T]{}, missing
 	}
-	return httpapi.Reply[T]{Body: as(it, e), Version: it.Version}, nil
+	body := as(it, e)
+	return httpapi.Reply[T]{Body: body, Version: versionOf(body)}, nil
 }
 
 func always[E any](E) bool { return true }
@@ -50,11 +51,20 @@ func changed[E, T any](out write.Outcome, as show[E, T]) (httpapi.Reply[T], erro
 	if err != nil {
 		return httpapi.Reply[T]{}, err
 	}
-	r := httpapi.Reply[T]{Status: http.StatusOK, Body: as(out.Item, e), Version: out.Item.Version, Revision: out.Revision}
+	r := httpapi.Reply[T]{Status: http.StatusOK, Body: as(out.Item, e), Revision: out.Revision}
+	r.Version = versionOf(r.Body)
 	if out.Created {
 		r.Status = http.StatusCreated
 	}
 	return r, nil
+}
+
+// versionOf is the version that a resource shows, and its ETag with it.
+func versionOf(shown any) uint64 {
+	if s, ok := shown.(interface{ At() uint64 }); ok {
+		return s.At()
+	}
+	return 0
 }
 
 // deleted answers a write that left nothing to show.

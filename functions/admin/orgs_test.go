@@ -164,3 +164,16 @@ func TestKeysLimitedToScopesLeaveTheOrgAlone(t *testing.T) {
 	}
 	as.in("PUT", `{"permissions":[]}`, "roles", "r").is(201)
 }
+
+// An org's ETag tells of the org: keys and scopes that come and go don't change it.
+func TestOrgVersionIsTheOrgs(t *testing.T) {
+	f := newFixture(t)
+	before := f.at("GET", "").is(200)
+	f.newKey(`["access:check"]`, "")
+	f.at("POST", `{"id":"acme-more","name":"More"}`, "scopes").is(201)
+	after := f.at("GET", "").is(200)
+	if string(after.body) != string(before.body) || after.header.Get("ETag") != before.header.Get("ETag") {
+		t.Errorf("before %s\nafter %s", before.body, after.body)
+	}
+	f.at("PATCH", `{"name":"Renamed"}`).is(200).has(map[string]string{"version": "2"})
+}

@@ -28,8 +28,10 @@ type Org struct {
 	Name               string     `json:"name"` // unique over all orgs
 	Status             OrgStatus  `json:"status"`
 	AuditRetentionDays int        `json:"audit_retention_days"`
-	Scopes             int        `json:"scopes"`   // how many there are; every creation and deletion conditions the org's version
+	Scopes             int        `json:"scopes"`   // how many there are; every creation and deletion conditions the item's version
 	APIKeys            int        `json:"api_keys"` // how many there are
+	Edition            uint64     `json:"edition"`  // the version that callers see: the counts above don't change it
+	EditedAt           time.Time  `json:"edited_at"`
 }
 
 // Unique takes a globally unique value for its owner.

@@ -16,6 +16,9 @@ type Stamp struct {
 	UpdatedAt instant.Time `json:"updated_at"`
 }
 
+// At is the resource's version, for its ETag.
+func (s Stamp) At() uint64 { return s.Version }
+
 // StampOf is an item's stamp.
 func StampOf(it *table.Item) Stamp {
 	return Stamp{it.Version, instant.At(it.CreatedAt), instant.At(it.UpdatedAt)}
@@ -32,7 +35,9 @@ type Org struct {
 
 // OfOrg shows an org.
 func OfOrg(it *table.Item, e entity.Org) Org {
-	return Org{e.ID, e.Name, e.Status, e.AuditRetentionDays, StampOf(it)}
+	s := StampOf(it)
+	s.Version, s.UpdatedAt = e.Edition, instant.At(e.EditedAt)
+	return Org{e.ID, e.Name, e.Status, e.AuditRetentionDays, s}
 }
 
 // Scope is a namespace of definitions and policies.

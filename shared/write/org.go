@@ -152,7 +152,7 @@ func (p Provision) items(req *Request, before remains) (ops []table.Op, made Pro
 		return nil, made, err
 	}
 	b := builder{req: req}
-	made.Org = b.put(keys.Org(p.Org).Raw(), "Org", entity.Org{ID: p.Org, Name: p.Name, Status: entity.OrgActive, AuditRetentionDays: p.Retention, Scopes: 1, APIKeys: 1})
+	made.Org = b.put(keys.Org(p.Org).Raw(), "Org", entity.Org{ID: p.Org, Name: p.Name, Status: entity.OrgActive, AuditRetentionDays: p.Retention, Scopes: 1, APIKeys: 1, Edition: 1, EditedAt: req.Time})
 	b.put(keys.Unique(keys.UniqueOrgName, p.Name).Raw(), "Unique", entity.Unique{Owner: p.Org})
 	made.Scope = b.put(keys.Scope(p.Org, p.Scope).Raw(), "Scope", entity.Scope{ID: p.Scope, Org: p.Org, Name: p.ScopeName})
 	b.put(keys.Permission(p.Scope, perm.ID).Raw(), "Permission", perm)
@@ -225,7 +225,7 @@ func (w *Writer) UpdateOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 		if err != nil {
 			return nil, err
 		}
-		if err := pre.test(true, it.Version); err != nil {
+		if err := pre.test(true, old.Edition); err != nil {
 			return nil, err
 		}
 		next := old
@@ -236,6 +236,8 @@ func (w *Writer) UpdateOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 		if next == old {
 			return &plan{outcome: Outcome{Item: it, Unchanged: true, Revision: rev}}, nil
 		}
+		next.Edition++
+		next.EditedAt = req.Time
 		op, after, err := orgOp(req, it, next)
 		if err != nil {
 			return nil, err
@@ -283,7 +285,7 @@ func (w *Writer) DeleteOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 		if err != nil {
 			return nil, err
 		}
-		if err := pre.test(true, it.Version); err != nil {
+		if err := pre.test(true, old.Edition); err != nil {
 			return nil, err
 		}
 		if old.Scopes > 0 && !cascade {
