@@ -97,7 +97,7 @@ func (a *api) createOrg(ctx context.Context, c *httpapi.Call, body newOrg) (http
 		answer: func(out write.Outcome) (httpapi.Reply[provisioned], error) {
 			org, err := changed(out, resource.OfOrg)
 			// All of it was written at once, so the org's item stamps the others too.
-			scope := resource.OfScope(out.Item, entity.Scope{ID: p.Scope, Org: p.Org, Name: p.ScopeName})
+			scope := resource.OfScope(out.Item, entity.Scope{ID: p.Scope, Org: p.Org, Name: p.ScopeName, Edition: 1, EditedAt: out.Item.CreatedAt})
 			return httpapi.Reply[provisioned]{
 				Body:    provisioned{org.Body, scope, keyWithText{resource.OfAPIKey(out.Item, p.Key), text}},
 				Version: org.Version, Revision: org.Revision, Location: path("orgs", p.Org.String()),

@@ -176,4 +176,9 @@ func TestOrgVersionIsTheOrgs(t *testing.T) {
 		t.Errorf("before %s\nafter %s", before.body, after.body)
 	}
 	f.at("PATCH", `{"name":"Renamed"}`).is(200).has(map[string]string{"version": "2"})
+	scope := f.in("GET", "").is(200).header.Get("ETag")
+	f.newHook("https://hooks.acme.com/more", "*")
+	if got := f.in("GET", "").is(200).header.Get("ETag"); got != scope {
+		t.Errorf("the scope's ETag %s became %s with a webhook", scope, got)
+	}
 }

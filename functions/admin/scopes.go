@@ -116,7 +116,7 @@ func (a *api) getScope(ctx context.Context, _ *httpapi.Call, s write.Scope, _ ht
 		return httpapi.Reply[scopeState]{}, err
 	}
 	state := scopeState{resource.OfScope(items[0], e), revision.OfDefinition(s.ID, h.Revision).String(), pending}
-	return httpapi.Reply[scopeState]{Body: state, Version: items[0].Version}, nil
+	return httpapi.Reply[scopeState]{Body: state, Version: state.At()}, nil
 }
 
 // patchScope is a merge patch: a null description is removed.

@@ -79,13 +79,14 @@ func Functions() []Function {
 			Name:   "admin",
 			Routes: []Route{{Prefix: "/v1/orgs"}, {Prefix: "/v1/scopes"}},
 			Reads: []Entity{
-				Access, APIKey, Fence, GroupMapping, Head, Idempotency, Member, OperatorKey, Org, OrgEvent,
-				Permission, Policy, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Unique,
+				Access, APIKey, Delivery, Fence, GroupMapping, Head, Idempotency, Member, OperatorKey, Org, OrgAudit, OrgChain, OrgCheckpoint, OrgEvent,
+				Permission, Policy, Recomputation, Role, RoleMember, Scope, ScopeAudit, ScopeChain, ScopeCheckpoint, ScopeEvent, SubjectScope, Unique, Webhook, WebhookState,
 			},
 			Writes: []Entity{
-				Access, APIKey, Fence, Head, Idempotency, Member, Org, OrgEvent,
-				Permission, Policy, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Unique,
+				Access, APIKey, Delivery, Fence, Head, Idempotency, Member, Org, OrgEvent,
+				Permission, Policy, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Unique, Webhook, WebhookState,
 			},
+			Sends:       []QueueName{Deliveries},
 			Environment: []Variable{TableName},
 
 			MemoryMB:            1024,
@@ -146,10 +147,10 @@ func Functions() []Function {
 			Every: time.Minute,
 			Sends: []QueueName{Recompute, Deliveries},
 			Reads: []Entity{
-				Access, APIKey, Delivery, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, SubjectScope, Task,
+				Access, APIKey, Delivery, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, SubjectScope, Task, Webhook, WebhookState,
 			},
 			Writes: []Entity{
-				Access, APIKey, Delivery, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Task, Unique,
+				Access, APIKey, Delivery, Fence, Head, Member, Org, Permission, Policy, Recomputation, Role, RoleMember, Scope, ScopeEvent, SubjectScope, Task, Unique, Webhook, WebhookState,
 			},
 			Environment: []Variable{TableName},
 

@@ -48,6 +48,8 @@ type Scope struct {
 	Deleting    bool         `json:"deleting,omitzero"`
 	PurgeAfter  time.Time    `json:"purge_after,omitzero"` // once the fences were raised: when the contents may go
 	Webhooks    int          `json:"webhooks,omitzero"`    // how many there are; every creation and deletion conditions the scope's version
+	Edition     uint64       `json:"edition"`              // the version that callers see: the counts don't change it
+	EditedAt    time.Time    `json:"edited_at"`
 }
 
 // Fence has a version and nothing else (design rule 6).

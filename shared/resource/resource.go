@@ -51,7 +51,9 @@ type Scope struct {
 
 // OfScope shows a scope.
 func OfScope(it *table.Item, e entity.Scope) Scope {
-	return Scope{e.ID, e.Org, e.Name, e.Description, StampOf(it)}
+	s := StampOf(it)
+	s.Version, s.UpdatedAt = e.Edition, instant.At(e.EditedAt)
+	return Scope{e.ID, e.Org, e.Name, e.Description, s}
 }
 
 // Permission is a definition.

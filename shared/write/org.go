@@ -154,7 +154,7 @@ func (p Provision) items(req *Request, before remains) (ops []table.Op, made Pro
 	b := builder{req: req}
 	made.Org = b.put(keys.Org(p.Org).Raw(), "Org", entity.Org{ID: p.Org, Name: p.Name, Status: entity.OrgActive, AuditRetentionDays: p.Retention, Scopes: 1, APIKeys: 1, Edition: 1, EditedAt: req.Time})
 	b.put(keys.Unique(keys.UniqueOrgName, p.Name).Raw(), "Unique", entity.Unique{Owner: p.Org})
-	made.Scope = b.put(keys.Scope(p.Org, p.Scope).Raw(), "Scope", entity.Scope{ID: p.Scope, Org: p.Org, Name: p.ScopeName})
+	made.Scope = b.put(keys.Scope(p.Org, p.Scope).Raw(), "Scope", entity.Scope{ID: p.Scope, Org: p.Org, Name: p.ScopeName, Edition: 1, EditedAt: req.Time})
 	b.put(keys.Permission(p.Scope, perm.ID).Raw(), "Permission", perm)
 	b.put(keys.Role(p.Scope, role.ID).Raw(), "Role", role)
 	b.put(keys.Member(p.Org, p.Owner).Raw(), "Member", entity.Member{User: p.Owner, Role: entity.MemberOwner})
@@ -232,7 +232,7 @@ func (w *Writer) UpdateOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 		if err := edit(&next); err != nil {
 			return nil, err
 		}
-		rev := revision.Token{}.String()
+		rev := revision.OfOrg(o).String()
 		if next == old {
 			return &plan{outcome: Outcome{Item: it, Unchanged: true, Revision: rev}}, nil
 		}
@@ -312,7 +312,7 @@ func (w *Writer) DeleteOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 		after.Index = it.Index
 		after.Index[keys.GSI4-1] = keys.Due(req.Time, "org/"+o.String())
 		e, err := updated(events.OrgDeleted, o, nil, events.Target{Type: "org", ID: o.String()}, it, nil, showOrg)
-		return &plan{outcome: Outcome{Revision: revision.Token{}.String()}, ops: []table.Op{op}, event: e}, err
+		return &plan{outcome: Outcome{Revision: revision.OfOrg(o).String()}, ops: []table.Op{op}, event: e}, err
 	})
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return out, err

@@ -37,6 +37,7 @@ func (w *Writer) CreateScope(ctx context.Context, req *Request, want entity.Scop
 		if err != nil {
 			return nil, err
 		}
+		want.Edition, want.EditedAt = 1, req.Time
 		it, err := req.body(keys.Scope(want.Org, want.ID).Raw(), "Scope", 1, nil, want)
 		if err != nil {
 			return nil, err
@@ -70,7 +71,7 @@ func (w *Writer) UpdateScope(ctx context.Context, req *Request, s Scope, pre Pre
 		if err != nil {
 			return nil, err
 		}
-		if err := pre.test(true, it.Version); err != nil {
+		if err := pre.test(true, old.Edition); err != nil {
 			return nil, err
 		}
 		next := old
@@ -81,6 +82,8 @@ func (w *Writer) UpdateScope(ctx context.Context, req *Request, s Scope, pre Pre
 		if next == old {
 			return &plan{outcome: Outcome{Item: it, Unchanged: true, Revision: rev}}, nil
 		}
+		next.Edition++
+		next.EditedAt = req.Time
 		after, err := req.body(it.Key, "Scope", it.Version+1, it, next)
 		if err != nil {
 			return nil, err
@@ -126,7 +129,7 @@ func (w *Writer) DeleteScope(ctx context.Context, req *Request, s Scope, pre Pre
 		if err != nil {
 			return nil, err
 		}
-		if err := pre.test(true, it.Version); err != nil {
+		if err := pre.test(true, old.Edition); err != nil {
 			return nil, err
 		}
 		if !cascade {

@@ -75,9 +75,11 @@ func newBackground(p parts, feed stream.Feed, o Options) (*background, error) {
 		Table: p.store, Log: &trail.Log{Table: p.store, Clock: clock.System{}, Backoff: p.backoff}, Clock: clock.System{},
 		Key: p.secrets.signing, Publish: publish(localBus(fanouts)), EventID: eventID, Report: log,
 	})
+	endpoints := &delivery.Endpoints{Table: p.store, Vault: p.secrets.vault, Clock: clock.System{}}
+	p.changed.add(endpoints.Drop)
 	fan := fanout.New(fanout.Config{Table: p.store, Queue: deliveries, Clock: clock.System{}, Backoff: p.backoff, Log: log})
 	b.deliver = deliver.New(deliver.Config{
-		Table: p.store, Writer: p.writer, Endpoints: &delivery.Endpoints{Table: p.store, Vault: p.secrets.vault, Clock: clock.System{}},
+		Table: p.store, Writer: p.writer, Endpoints: endpoints,
 		Sender: egress.New(p.guard, egress.Options{}), Queue: deliveries, Clock: clock.System{}, Jitter: p.backoff.Jitter, Backoff: p.backoff, Log: log,
 	})
 	project := projector.New(projector.Config{Engine: p.engine, Writer: p.writer, Queue: recomputes, Log: log})

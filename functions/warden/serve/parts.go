@@ -16,6 +16,7 @@ import (
 	"github.com/wardenhq/warden/shared/retry"
 	"github.com/wardenhq/warden/shared/snapshot"
 	"github.com/wardenhq/warden/shared/table"
+	"github.com/wardenhq/warden/shared/table/keys"
 	"github.com/wardenhq/warden/shared/write"
 )
 
@@ -36,6 +37,19 @@ type parts struct {
 	backoff   retry.Backoff
 	secrets   secrets
 	guard     egress.Guard // of requests to hosts that customers name
+	changed   *listeners
+}
+
+// listeners are told of every key that may have been written.
+type listeners struct{ all []func([]keys.Raw) }
+
+// add is for the time before anything is written.
+func (l *listeners) add(f func([]keys.Raw)) { l.all = append(l.all, f) }
+
+func (l *listeners) tell(written []keys.Raw) {
+	for _, f := range l.all {
+		f(written)
+	}
 }
 
 func newParts(store table.Store, limiter *ratelimit.Limiter, s secrets, guard egress.Guard) parts {
@@ -44,16 +58,17 @@ func newParts(store table.Store, limiter *ratelimit.Limiter, s secrets, guard eg
 		Base: 5 * time.Millisecond, Max: 200 * time.Millisecond, Tries: 5,
 	}
 	p := parts{
-		backoff: backoff, secrets: s, guard: guard,
+		backoff: backoff, secrets: s, guard: guard, changed: &listeners{},
 		charge: func(p auth.Principal, n int) error { return limiter.Charge(p, n, time.Now()) },
 		store:  store, cache: decide.NewCache(cacheBytes),
 		snapshots: &snapshot.Reader{Table: store, Cache: snapshot.NewCache(cachedDefinitions), Backoff: backoff},
 	}
+	p.changed.add(p.cache.Drop)
 	p.writer = &write.Writer{
 		Table: store, Snapshots: p.snapshots, Clock: clock.System{}, Backoff: backoff,
-		EventID: eventID, Changed: p.cache.Drop,
+		EventID: eventID, Changed: p.changed.tell,
 	}
-	p.engine = &recompute.Engine{Table: store, Snapshots: p.snapshots, Clock: clock.System{}, Backoff: backoff, Changed: p.cache.Drop}
+	p.engine = &recompute.Engine{Table: store, Snapshots: p.snapshots, Clock: clock.System{}, Backoff: backoff, Changed: p.changed.tell}
 	return p
 }
 
