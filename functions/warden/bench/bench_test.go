@@ -38,7 +38,7 @@ ok  	github.com/wardenhq/warden/shared/access	3.1s
 	var b bench
 	b.judge(found)
 	want := []goal{
-		{what: "Decide/ids_of_32_bytes/exact", got: 120.5, unit: "ns", bound: 150},
+		{what: "Decide/ids_of_32_bytes/exact", got: 110, unit: "ns", bound: 150},
 		{what: "Decide/ids_of_32_bytes/exact", got: 0, unit: "allocations", bound: 0},
 		{what: "Check", got: 6500, unit: "ns", bound: 6000},
 	}
