@@ -155,7 +155,7 @@ func (a *api) replayDelivery(ctx context.Context, c *httpapi.Call, s write.Scope
 	if err := delivery.Send(ctx, a.deliveries, delivery.AskingFor(d)); err != nil {
 		return none, err
 	}
-	return httpapi.Reply[resource.Delivery]{Body: resource.OfDelivery(it, d), Revision: revision.Token{}.String()}, nil
+	return httpapi.Reply[resource.Delivery]{Body: resource.OfDelivery(it, d), Revision: revision.OfScope(s.ID).String()}, nil
 }
 
 func (a *api) now() time.Time { return a.clock.Now().UTC().Round(0) }
@@ -189,5 +189,5 @@ func (a *api) recoverDeliveries(ctx context.Context, c *httpapi.Call, s write.Sc
 	if !r.Next.IsZero() {
 		answer.NextSince = instant.At(r.Next)
 	}
-	return httpapi.Reply[recovered]{Body: answer, Revision: revision.Token{}.String()}, nil
+	return httpapi.Reply[recovered]{Body: answer, Revision: revision.OfScope(s.ID).String()}, nil
 }

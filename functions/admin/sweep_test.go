@@ -9,6 +9,8 @@ import (
 	"github.com/wardenhq/warden/functions/admin/admintest"
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/httpapi"
+	"github.com/wardenhq/warden/shared/rbac"
+	"github.com/wardenhq/warden/shared/revision"
 )
 
 func TestSamplesAreOfRoutes(t *testing.T) {
@@ -231,5 +233,62 @@ func TestPreconditions(t *testing.T) {
 			req.header = map[string]string{"If-None-Match": "*"}
 		}
 		f.do(req).is(s.Status)
+	})
+}
+
+// Preconditions are looked at when the request would succeed without them (RFC
+// 9110, section 13.2.1): what makes a resource that is missing fails by If-Match,
+// and what needs it there answers 404 with the header as without.
+func TestPreconditionsOfWhatIsMissing(t *testing.T) {
+	versioned := func(r *httpapi.Route) bool { return r.Versioned && r.Writes() }
+	routes(t, versioned, func(f *fixture, r *httpapi.Route, s sample) {
+		org, scope := "missing", "missing"
+		if len(r.PathParams()) > 1 { // the resource is one in an org or scope that is there
+			org, scope = f.org, f.scope
+		}
+		missing := s
+		missing.Params = map[string]string{}
+		for name := range s.Params {
+			missing.Params[name] = "missing"
+		}
+		req := f.request(r, missing, org, scope)
+		req.key = operator
+		n := len(f.changes())
+		for _, match := range []string{"*", `"1"`} {
+			req.header = map[string]string{"If-Match": match}
+			if r.Method == http.MethodPut || r.Name == "policies.roles.assign" {
+				f.do(req).problem(http.StatusPreconditionFailed, "precondition-failed")
+			} else {
+				f.do(req).problem(http.StatusNotFound, "not-found")
+			}
+		}
+		if got := len(f.changes()); got != n {
+			f.Errorf("%d changes", got-n)
+		}
+	})
+}
+
+// A write's revision is one of its scope, or of its org when it is in none.
+func TestRevisionsAreOfWhatWasWritten(t *testing.T) {
+	routes(t, func(r *httpapi.Route) bool { return r.Writes() }, func(f *fixture, r *httpapi.Route, s sample) {
+		req := f.request(r, s, f.org, f.scope)
+		req.key = f.right(r)
+		token, err := revision.Parse(f.do(req).is(s.Status).header.Get("X-Warden-Revision"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		scope := map[string]string{"orgs.create": "fresh", "scopes.create": "acme-2"}[r.Name] // of what is made
+		if strings.Contains(r.Pattern, "{scope}") {
+			scope = f.scope
+		}
+		if scope == "" {
+			if !token.OfOrg(rbac.Must(rbac.ParseOrgID(f.org))) {
+				f.Errorf("%+v is not of the org", token)
+			}
+			return
+		}
+		if !token.Of(rbac.Must(rbac.ParseScopeID(scope))) {
+			f.Errorf("%+v is not of scope %s", token, scope)
+		}
 	})
 }

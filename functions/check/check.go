@@ -127,7 +127,7 @@ func (h *Handler) one(ctx context.Context, cred auth.Credential, x *exchange) er
 			return h.refuse(ctx, cred, err)
 		}
 	}
-	ask, err := q.resolve()
+	ask, err := q.resolve(cred)
 	if err != nil {
 		return h.refuse(ctx, cred, err)
 	}
@@ -139,7 +139,7 @@ func (h *Handler) one(ctx context.Context, cred auth.Credential, x *exchange) er
 }
 
 func (h *Handler) many(ctx context.Context, cred auth.Credential, x *exchange) error {
-	asks, err := x.batch()
+	asks, err := x.batch(cred)
 	if err != nil {
 		return h.refuse(ctx, cred, err)
 	}
@@ -178,8 +178,8 @@ func unknown(err error, field func(i int) string) error {
 	return err
 }
 
-// batch decodes a batch and resolves its questions.
-func (x *exchange) batch() ([]decide.Question, error) {
+// batch decodes a batch and resolves its questions for the bearer of a credential.
+func (x *exchange) batch(cred auth.Credential) ([]decide.Question, error) {
 	var ok bool
 	if x.questions, ok = x.decoder.batch(x.body, x.questions); !ok {
 		var b Batch
@@ -188,13 +188,16 @@ func (x *exchange) batch() ([]decide.Question, error) {
 		}
 		x.questions = append(x.questions[:0], b.Checks...)
 	}
-	if n := len(x.questions); n < 1 || n > rbac.MaxChecksInBatch {
-		return nil, fault.InField(fault.LimitExceeded, "checks", "has %d checks, 1 to %d are allowed", n, rbac.MaxChecksInBatch)
+	switch n := len(x.questions); {
+	case n == 0:
+		return nil, fault.InField(fault.Invalid, "checks", "must not be empty")
+	case n > rbac.MaxChecksInBatch:
+		return nil, fault.InField(fault.LimitExceeded, "checks", "has %d checks, at most %d are allowed", n, rbac.MaxChecksInBatch)
 	}
 	asks := make([]decide.Question, len(x.questions))
 	for i := range x.questions {
 		var err error
-		if asks[i], err = x.questions[i].resolve(); err != nil {
+		if asks[i], err = x.questions[i].resolve(cred); err != nil {
 			return nil, inCheck(i, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/wardenhq/warden/shared/auth"
 	"github.com/wardenhq/warden/shared/decide"
 	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/rbac"
@@ -58,8 +59,9 @@ func (c Consistency) MarshalText() ([]byte, error) {
 	return []byte("default"), nil
 }
 
-// resolve is the question as it is decided. The error is fault.InvalidRevision.
-func (q *Question) resolve() (decide.Question, error) {
+// resolve is the question as it is decided for the bearer of a credential. The
+// error is fault.InvalidRevision.
+func (q *Question) resolve(cred auth.Credential) (decide.Question, error) {
 	out := decide.Question{
 		Scope: q.Scope, Subject: q.Subject, Ask: rbac.Question{Resource: q.Resource, Action: q.Action},
 		Strong: q.Consistency == ConsistencyStrong, Explain: q.Explain,
@@ -70,6 +72,11 @@ func (q *Question) resolve() (decide.Question, error) {
 	switch t, err := revision.Parse(*q.AtLeast); {
 	case err != nil:
 		return out, fault.InField(fault.InvalidRevision, "at_least", "is no revision")
+	case t.OrgWide() && cred.Kind == auth.KindAPIKey && !t.OfOrg(cred.Org):
+		return out, fault.InField(fault.InvalidRevision, "at_least", "is a revision of another org")
+	case t.OrgWide(): // what it proved has no number to compare with
+		out.Strong = true
+		return out, nil
 	case !t.Of(q.Scope):
 		return out, fault.InField(fault.InvalidRevision, "at_least", "is a revision of another scope")
 	default:

@@ -10,6 +10,7 @@ import (
 var (
 	scope   = rbac.Must(rbac.ParseScopeID("acme"))
 	other   = rbac.Must(rbac.ParseScopeID("Acme"))
+	org     = rbac.Must(rbac.ParseOrgID("acme"))
 	subject = rbac.Must(rbac.ParseSubjectID("alice"))
 )
 
@@ -19,6 +20,8 @@ func TestRoundTrip(t *testing.T) {
 		"definition": revision.OfDefinition(scope, 0),
 		"large":      revision.OfDefinition(scope, 1<<63),
 		"many":       revision.OfMany(scope),
+		"org":        revision.OfOrg(org),
+		"unrelated":  revision.OfScope(scope),
 		"policy":     revision.OfPolicy(scope, 3, subject, 1<<63),
 	} {
 		got, err := revision.Parse(tok.String())
@@ -48,6 +51,19 @@ func TestManyIsAboutNobody(t *testing.T) {
 	}
 }
 
+func TestOrgWideIsOfNoScope(t *testing.T) {
+	tok := revision.OfOrg(org)
+	if !tok.OrgWide() || !tok.OfOrg(org) || tok.OfOrg(rbac.Must(rbac.ParseOrgID("other"))) {
+		t.Errorf("%+v", tok)
+	}
+	if tok.Of(scope) || tok.About(subject) || tok.Many() {
+		t.Errorf("a token of an org is of something in it: %+v", tok)
+	}
+	if tok := revision.OfDefinition(scope, 3); tok.OrgWide() || tok.OfOrg(org) {
+		t.Errorf("a scope's token is of an org: %+v", tok)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	good := revision.OfPolicy(scope, 3, subject, 9).String()
 	for name, s := range map[string]string{
@@ -62,6 +78,7 @@ func TestRefused(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(revision.OfPolicy(scope, 3, subject, 9).String())
 	f.Add(revision.OfDefinition(scope, 3).String())
+	f.Add(revision.OfOrg(org).String())
 	f.Fuzz(func(t *testing.T, s string) {
 		tok, err := revision.Parse(s)
 		if err != nil {

@@ -51,7 +51,7 @@ func (w *Writer) CreateAPIKey(ctx context.Context, req *Request, key entity.APIK
 		}
 		e, err := updated(events.APIKeyCreated, key.Org, nil, apiKeyTarget(key.ID), nil, it, showAPIKey)
 		return &plan{
-			outcome: Outcome{Item: it, Created: true, Revision: revision.Token{}.String()},
+			outcome: Outcome{Item: it, Created: true, Revision: revision.OfOrg(key.Org).String()},
 			ops:     []table.Op{op, table.Put(it, table.Absent())},
 			event:   e,
 		}, err
@@ -115,7 +115,7 @@ func (w *Writer) RotateAPIKey(ctx context.Context, req *Request, o rbac.OrgID, i
 		after.Index[keys.GSI4-1] = overlapDue(next)
 		e, err := updated(events.APIKeyRotated, o, nil, apiKeyTarget(id), it, after, showAPIKey)
 		return &plan{
-			outcome: Outcome{Item: after, Revision: revision.Token{}.String()},
+			outcome: Outcome{Item: after, Revision: revision.OfOrg(o).String()},
 			ops:     []table.Op{table.Put(after, table.VersionIs(it.Version))},
 			event:   e,
 		}, err
@@ -140,7 +140,7 @@ func (w *Writer) RevokeAPIKey(ctx context.Context, req *Request, o rbac.OrgID, i
 		}
 		e, err := updated(events.APIKeyRevoked, o, nil, apiKeyTarget(id), it, nil, showAPIKey)
 		return &plan{
-			outcome: Outcome{Revision: revision.Token{}.String()},
+			outcome: Outcome{Revision: revision.OfOrg(o).String()},
 			ops:     []table.Op{op, table.Delete(it.Key, table.VersionIs(it.Version))},
 			event:   e,
 		}, err

@@ -52,7 +52,7 @@ func (w *Writer) CreateWebhook(ctx context.Context, req *Request, s Scope, hook 
 // webhookPlan is a plan's outcome and event; the operations are the caller's.
 func webhookPlan(kind string, s Scope, id rbac.WebhookID, before, after *table.Item) (*plan, error) {
 	e, err := updated(kind, s.Org, &s.ID, events.Target{Type: "webhook", ID: id.String()}, before, after, showWebhook)
-	return &plan{outcome: Outcome{Item: after, Revision: revision.Token{}.String()}, event: e}, err
+	return &plan{outcome: Outcome{Item: after, Revision: revision.OfScope(s.ID).String()}, event: e}, err
 }
 
 func showWebhook(it *table.Item) ([]byte, error) {
@@ -115,7 +115,7 @@ func (w *Writer) changeWebhook(ctx context.Context, req *Request, s Scope, id rb
 			return nil, err
 		}
 		if bytes.Equal(after.Body, it.Body) {
-			return &plan{outcome: Outcome{Item: it, Unchanged: true, Revision: revision.Token{}.String()}}, nil
+			return &plan{outcome: Outcome{Item: it, Unchanged: true, Revision: revision.OfScope(s.ID).String()}}, nil
 		}
 		p, err := webhookPlan(kind, s, id, it, after)
 		if err != nil {
