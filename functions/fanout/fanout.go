@@ -54,8 +54,9 @@ func New(c Config) *Fanout { return &Fanout{Config: c} }
 // Work is the queue's handler. A message's body is an event in its CloudEvents
 // envelope.
 func (f *Fanout) Work(ctx context.Context, batch []queue.Message) (failed []string) {
+	arrived := f.Clock.Now()
 	for _, m := range batch {
-		if err := f.message(ctx, m.Body); err != nil {
+		if err := f.message(ctx, m.Body, arrived); err != nil {
 			f.Log.ErrorContext(ctx, "an event was not fanned out", "message", m.ID, "error", err)
 			failed = append(failed, m.ID)
 		}
@@ -72,12 +73,12 @@ type happened struct {
 	body  []byte // what endpoints are sent
 }
 
-func (f *Fanout) message(ctx context.Context, envelope []byte) error {
+func (f *Fanout) message(ctx context.Context, envelope []byte, arrived time.Time) error {
 	e, err := f.read(envelope)
 	if err != nil {
 		return err
 	}
-	hooks, err := f.wanted(ctx, e)
+	hooks, err := f.wanted(ctx, e, arrived)
 	if err != nil || len(hooks) == 0 {
 		return err
 	}

@@ -311,6 +311,26 @@ func TestNewWebhooksAreNotMissed(t *testing.T) {
 	}
 }
 
+// A webhook is written after its request began, and the endpoints may have been
+// read in between, for another event.
+func TestAWebhookIsToldOfItself(t *testing.T) {
+	w := newWorld(t)
+	w.hook(w.Tenant, "a", "*")
+	req, made := request(w.World), w.event(events.WebhookCreated)
+	w.Clock.Advance(time.Millisecond)
+	w.publish(w.event(events.RoleCreated))
+	_, err := w.Writer.CreateWebhook(t.Context(), req, w.Scope, entity.Webhook{
+		ID: rbac.Must(rbac.ParseWebhookID("new")), Org: w.Scope.Org, Scope: w.Scope.ID, URL: "https://hooks.acme.com/",
+		Events: webhook.Filter{"*"}, Secret: []byte("sealed"),
+	})
+	w.Must(err)
+	w.Clock.Advance(time.Millisecond)
+	w.publish(made)
+	if got := w.reached(made); !slices.Equal(got, []string{"a", "new"}) {
+		t.Errorf("reached %v", got)
+	}
+}
+
 // Events that wait in the queue share one reading of the endpoints.
 func TestABacklogReadsOnce(t *testing.T) {
 	w := newWorld(t)

@@ -11,10 +11,8 @@ import (
 	"github.com/wardenhq/warden/shared/table/keys"
 )
 
+// maxLists and maxListed bound how many lists are remembered, and how long ones.
 const (
-	// maxAge is how long a list of webhooks serves events from before it was read.
-	maxAge = time.Second
-	// maxLists and maxListed bound how many lists are remembered, and how long ones.
 	maxLists  = 1000
 	maxListed = 1000
 )
@@ -58,15 +56,15 @@ func (l *lists) of(o owner) *list {
 	return made
 }
 
-// wanted are the webhooks that are sent an event. A list that was read before the
-// event happened would lack a webhook that was made in between.
-func (f *Fanout) wanted(ctx context.Context, e happened) (out []entity.Webhook, err error) {
+// wanted are the webhooks that are sent an event. Only a list that was read since
+// the event arrived has every webhook that was there before it: the event's own
+// time, and the webhook's, is when its request began, not when it was written.
+func (f *Fanout) wanted(ctx context.Context, e happened, arrived time.Time) (out []entity.Webhook, err error) {
 	o := owner{e.org, e.scope}
 	l := f.hooks.of(o)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := f.Clock.Now()
-	if l.began.IsZero() || !l.began.After(e.at) || now.Sub(l.began) >= maxAge {
+	if now := f.Clock.Now(); l.began.IsZero() || l.began.Before(arrived) {
 		hooks, err := f.list(ctx, o)
 		if err != nil {
 			return nil, err
