@@ -64,7 +64,14 @@ type process struct {
 
 func run(t *testing.T, data string, env ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: command(t, "serve", "--addr", "127.0.0.1:0", "--data", data), stderr: new(bytes.Buffer)}
+	return launch(t, env, "--data", data)
+}
+
+// launch is run with any flags.
+func launch(t *testing.T, env []string, flags ...string) *process {
+	t.Helper()
+	args := append([]string{"serve", "--addr", "127.0.0.1:0"}, flags...)
+	p := &process{t: t, cmd: command(t, args...), stderr: new(bytes.Buffer)}
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()

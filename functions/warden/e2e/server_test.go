@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/wardenhq/warden/functions/warden/serve"
+	"github.com/wardenhq/warden/shared/egress"
 )
 
 // operatorKey is the key that tests start their servers with.
@@ -23,12 +24,13 @@ func backend() serve.Backend {
 	return serve.Backend(cmp.Or(os.Getenv("WARDEN_TEST_BACKEND"), string(serve.Embedded)))
 }
 
-// start runs a server in this process until stop is called or the test ends.
-func start(t *testing.T, data string) (c *client, stop func()) {
+// start runs a server in this process until stop is called or the test ends. Its
+// webhooks may call the targets.
+func start(t *testing.T, data string, targets ...egress.Target) (c *client, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	s, err := serve.Open(ctx, serve.Options{
-		Addr: "127.0.0.1:0", Backend: backend(), Data: data, OperatorKey: operatorKey, Log: slog.New(slog.DiscardHandler),
+		Addr: "127.0.0.1:0", Backend: backend(), Data: data, OperatorKey: operatorKey, WebhookTargets: targets, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
