@@ -28,7 +28,9 @@ func TestPermissions(t *testing.T) {
 	tn.in("GET", "", "permissions", "arn:aws:iam::1:user/x").problem(404, "not-found")
 	tn.in("DELETE", "", "permissions", "arn:aws:iam::1:user/x").problem(404, "not-found")
 	put(`{"resource":"r","action":"a","effect":"allow"}`).is(201).has(map[string]string{"version": "4"}) // after the tombstone's
-	tn.in("DELETE", "", "permissions", "*:*").problem(409, "in-use")
+	used := tn.in("DELETE", "", "permissions", "*:*")
+	used.problem(409, "in-use")
+	used.has(map[string]string{"used_by": `[{"type":"role","id":"admin"}]`})
 }
 
 func TestRoles(t *testing.T) {

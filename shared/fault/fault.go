@@ -51,12 +51,19 @@ type Field struct {
 	Message string `json:"message"`
 }
 
+// User is what refers to a resource that is in use.
+type User struct {
+	Type string `json:"type"` // "role", "subject", "policy", "permission" or "scope"
+	ID   string `json:"id"`
+}
+
 // Error is a failure that a caller may be told of: its Code and Detail are
 // public, its cause is not.
 type Error struct {
 	Code       Code
 	Detail     string
 	Fields     []Field
+	UsedBy     []User        // for InUse: some of them
 	RetryAfter time.Duration // for Busy and TooManyRequests
 	cause      error
 }

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/wardenhq/warden/shared/fault"
 )
 
 // line is the one line that a request leaves in the log.
@@ -40,8 +42,33 @@ func TestLogLine(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, l[name], want)
 		}
 	}
-	if _, ok := l["duration"].(float64); !ok {
-		t.Errorf("duration is %v", l["duration"])
+	if ms, ok := l["duration_ms"].(float64); !ok || ms < 0 {
+		t.Errorf("duration_ms is %v", l["duration_ms"])
+	}
+	if begins, ok := l["path_begins"]; ok {
+		t.Errorf("a route's line tells how the path begins: %v", begins)
+	}
+}
+
+// A path that leads nowhere is told by its first segment, unless that may be a key.
+func TestPathsThatLeadNowhereAreToldByTheirBeginning(t *testing.T) {
+	e := newEdge(t)
+	for path, want := range map[string]string{
+		"/v1/users/alice@example.com":        "/v1",
+		"/v1/owner/wdn_live_abc":             "/v1",
+		"/.well-known/openid":                "/.well-known",
+		"/favicon.ico":                       "/favicon.ico",
+		"/wdn_live_abcdefgh_YWNtZQ_secret":   "/…",
+		"/alice@example.com":                 "/…",
+		"/" + strings.Repeat("a", 33):        "/…",
+		"/" + strings.Repeat("a", 32) + "/x": "/" + strings.Repeat("a", 32),
+		"/":                                  "/",
+		"":                                   "/",
+	} {
+		e.do(request{path: path}).problem(http.StatusNotFound, fault.NotFound)
+		if l := e.line(); l["path_begins"] != want {
+			t.Errorf("%q begins with %v, want %s", path, l["path_begins"], want)
+		}
 	}
 }
 

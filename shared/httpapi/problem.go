@@ -78,6 +78,7 @@ type problemBody struct {
 	Code      fault.Code    `json:"code"`
 	RequestID string        `json:"request_id"`
 	Errors    []fault.Field `json:"errors,omitempty"`
+	UsedBy    []fault.User  `json:"used_by,omitempty"` // of in-use: up to ten
 }
 
 // Fault is the fault that stands for an error at the edge: the first one in its
@@ -126,7 +127,7 @@ func WriteProblem(w http.ResponseWriter, requestID string, cost table.Cost, err 
 func problem(f *fault.Error, status int, requestID string) []byte {
 	p := problemBody{
 		Type: ProblemType(f.Code), Title: Title(f.Code), Status: status, Detail: f.Detail,
-		Code: f.Code, RequestID: requestID, Errors: f.Fields,
+		Code: f.Code, RequestID: requestID, Errors: f.Fields, UsedBy: f.UsedBy,
 	}
 	// Details may quote the caller, whose text need not be UTF-8.
 	body, err := json.Marshal(p, jsontext.AllowInvalidUTF8(true))

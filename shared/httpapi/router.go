@@ -21,9 +21,11 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/httpapi/segment"
+	"github.com/wardenhq/warden/shared/rbac"
 	"github.com/wardenhq/warden/shared/table"
 )
 
@@ -35,7 +37,8 @@ type Config struct {
 	// Authorize says whether the call's principal may use its route, given the
 	// path parameters: nil, fault.Forbidden or fault.NotFound.
 	Authorize func(ctx context.Context, c *Call) error
-	// Log gets one line a request, without headers, paths, bodies and secrets.
+	// Log gets one line a request, without headers, bodies and secrets, and without
+	// paths but for how one begins that leads nowhere.
 	Log *slog.Logger
 }
 
@@ -158,12 +161,25 @@ func (rt *Router) route(x *exchange) (*Call, error) {
 	for name, i := range x.endpoint.params {
 		id, err := segment.Decode(path[i])
 		if err != nil {
-			return nil, fault.Wrap(fault.BadPathSegment, err,
-				"{%s} has other characters than A-Z a-z 0-9 . _ : @ -; send ~ and the id in unpadded base64url, as in ~Wm_Dqw for Zoë", name)
+			return nil, badSegment(name, path[i], err)
 		}
 		c.params[name] = id
 	}
 	return c, nil
+}
+
+// maxEchoed is the longest segment whose right form an answer names: no id is longer.
+const maxEchoed = rbac.MaxLongID
+
+// badSegment is the fault of an id in neither form. It names the form that an id
+// of just these characters has.
+func badSegment(param, sent string, err error) error {
+	id, form := "Zoë", segment.Encode("Zoë")
+	if len(sent) <= maxEchoed && utf8.ValidString(sent) {
+		id, form = sent, segment.Encode(sent)
+	}
+	return fault.Wrap(fault.BadPathSegment, err,
+		"{%s}: an id with other characters than A-Z a-z 0-9 . _ : @ - travels as ~ and the id in unpadded base64url; send %s for %q", param, form, id)
 }
 
 // admit finds out who calls and whether they may; it returns their bearer.

@@ -69,6 +69,27 @@ func TestBadPathSegment(t *testing.T) {
 	}
 }
 
+// The answer to an id that can't stand in a path names the form that can.
+func TestBadPathSegmentNamesTheRightOne(t *testing.T) {
+	e := newEdge(t)
+	for segment, form := range map[string]string{
+		"invoice:*": "~aW52b2ljZToq", "Zoë": "~Wm_Dqw", "a b": "~YSBi", "~fg==": "~fmZnPT0",
+		strings.Repeat("é", 128): "~" + strings.Repeat("w6nDqcOp", 42) + "w6nDqQ", // as long as an id may be
+	} {
+		p := e.do(request{path: "/v1/things/" + segment}).problem(http.StatusBadRequest, fault.BadPathSegment)
+		if !strings.Contains(p.Detail, "send "+form+" for") {
+			t.Errorf("%q: %s", segment, p.Detail)
+		}
+		e.do(request{path: "/v1/things/" + form}).seen(http.StatusOK)
+	}
+	for _, segment := range []string{"\xff", strings.Repeat("é", 129)} { // no id
+		p := e.do(request{path: "/v1/things/" + segment}).problem(http.StatusBadRequest, fault.BadPathSegment)
+		if !strings.Contains(p.Detail, "~Wm_Dqw for \"Zoë\"") {
+			t.Errorf("%q: %s", segment, p.Detail)
+		}
+	}
+}
+
 func TestLiteralsAndParameters(t *testing.T) {
 	e := newEdge(t)
 	var got thing

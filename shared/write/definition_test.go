@@ -1,6 +1,7 @@
 package write_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -157,6 +158,10 @@ func TestInUseNamesTen(t *testing.T) {
 	}
 	_, err := w.writer.DeleteRole(w.ctx, w.request(), w.scope, role("r").ID, nil)
 	refusedAs(t, err, fault.InUse, "user-00", "user-09", "and maybe more")
+	var f *fault.Error
+	if !errors.As(err, &f) || len(f.UsedBy) != 10 || f.UsedBy[9] != (fault.User{Type: "subject", ID: "user-09"}) {
+		t.Errorf("used by %+v", f)
+	}
 	if strings.Contains(err.Error(), "user-10") {
 		t.Errorf("more than ten are named: %v", err)
 	}

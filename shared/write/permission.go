@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/wardenhq/warden/shared/entity"
 	"github.com/wardenhq/warden/shared/fault"
@@ -105,32 +106,30 @@ func limit(name string, most int) error {
 }
 
 // users collects who refers to something, 10 at most.
-type users struct{ names []string }
+type users struct{ found []fault.User }
 
 const maxUsers = 10
 
 func (u *users) add(kind, id string) {
 	if !u.full() {
-		u.names = append(u.names, fmt.Sprintf("%s %q", kind, id))
+		u.found = append(u.found, fault.User{Type: kind, ID: id})
 	}
 }
 
-func (u *users) full() bool { return len(u.names) >= maxUsers }
+func (u *users) full() bool { return len(u.found) >= maxUsers }
 
 // inUse is the fault that names them; nil when there are none.
 func (u *users) inUse(what string) error {
-	if len(u.names) == 0 {
+	if len(u.found) == 0 {
 		return nil
 	}
-	list := ""
-	for i, n := range u.names {
-		if i > 0 {
-			list += ", "
-		}
-		list += n
+	names := make([]string, len(u.found))
+	for i, by := range u.found {
+		names[i] = fmt.Sprintf("%s %q", by.Type, by.ID)
 	}
+	list := strings.Join(names, ", ")
 	if u.full() {
 		list += " and maybe more"
 	}
-	return fault.New(fault.InUse, "the %s is used by %s", what, list)
+	return &fault.Error{Code: fault.InUse, Detail: fmt.Sprintf("the %s is used by %s", what, list), UsedBy: u.found}
 }
