@@ -109,6 +109,9 @@ func (a *api) createAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, b
 		return none, err
 	}
 	scopes, _ := body.Scopes.Get()
+	if caller(c).Outlives(body.ExpiresAt.Pointer()) {
+		return none, fault.InField(fault.WouldEscalate, "expires_at", "the key would outlive yours")
+	}
 	if err := covered(c, body.Permissions, scopes); err != nil {
 		return none, err
 	}
@@ -119,7 +122,12 @@ func (a *api) createAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, b
 	text, hash := auth.NewAPIKey(o, key.ID)
 	key.Hash = hash
 	return create(ctx, a, c, change[keyWithText]{
-		make: func(req *write.Request) (write.Outcome, error) { return a.writer.CreateAPIKey(ctx, req, key) },
+		make: func(req *write.Request) (write.Outcome, error) {
+			if err := currentSecret(c); err != nil {
+				return write.Outcome{}, err
+			}
+			return a.writer.CreateAPIKey(ctx, req, key)
+		},
 		answer: func(out write.Outcome) (httpapi.Reply[keyWithText], error) {
 			reply, err := shownKey(out, text)
 			reply.Location = path("orgs", o.String(), "api-keys", key.ID.String())
@@ -196,12 +204,21 @@ func (a *api) revokeAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, _
 		if !reaches(c, k) {
 			return write.ErrNoAPIKey
 		}
-		return nil
+		return currentSecret(c)
 	}, c.CheckPreconditions)
 	if err != nil {
 		return httpapi.Reply[httpapi.None]{}, err
 	}
 	return deleted(out), nil
+}
+
+// currentSecret refuses callers with a secret that was replaced: else whoever
+// found it could rotate the key away from its owner.
+func currentSecret(c *httpapi.Call) error {
+	if caller(c).Replaced() {
+		return fault.New(fault.Forbidden, "this secret was replaced: it can't make, rotate or revoke keys")
+	}
+	return nil
 }
 
 type rotateAPIKey struct {
@@ -237,10 +254,10 @@ func (a *api) rotateAPIKey(ctx context.Context, c *httpapi.Call, o rbac.OrgID, b
 		if !reaches(c, k) {
 			return write.ErrNoAPIKey
 		}
-		if !caller(c).Covers(k.Permissions, k.Scopes) {
-			return fault.New(fault.WouldEscalate, "the key has permissions that yours does not have, and its new secret would give them")
+		if !caller(c).Covers(k.Permissions, k.Scopes) || caller(c).Outlives(k.ExpiresAt) {
+			return fault.New(fault.WouldEscalate, "the key can do more than yours, or for longer, and its new secret would give that")
 		}
-		return nil
+		return currentSecret(c)
 	}
 	text, hash := auth.NewAPIKey(o, id)
 	return create(ctx, a, c, change[keyWithText]{

@@ -237,3 +237,25 @@ func TestKeysOfAnOrgAreCounted(t *testing.T) {
 	tn.at("DELETE", "", "api-keys", last).is(204)
 	tn.at("POST", body, "api-keys").is(201)
 }
+
+func TestKeysDoNotOutliveTheirMaker(t *testing.T) {
+	f := newFixture(t)
+	end := f.clock.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	short := f.at("POST", `{"name":"short","permissions":["admin:read","admin:write"],"expires_at":"`+end+`"}`, "api-keys").is(201)
+	maker := f.with(short.text("key"))
+	maker.at("POST", `{"name":"x","permissions":["admin:read"]}`, "api-keys").problem(403, "would-escalate", "expires_at")
+	maker.at("POST", `{"name":"x","permissions":["admin:read"],"expires_at":"`+f.clock.Now().Add(2*time.Hour).UTC().Format(time.RFC3339)+`"}`, "api-keys").problem(403, "would-escalate", "expires_at")
+	maker.at("POST", `{"name":"x","permissions":["admin:read"],"expires_at":"`+end+`"}`, "api-keys").is(201)
+}
+
+// A secret that leaked and was rotated away can't take the key over.
+func TestReplacedSecretsTouchNoKeys(t *testing.T) {
+	f := newFixture(t)
+	made := f.at("POST", `{"name":"k","permissions":["admin:read","admin:write"]}`, "api-keys").is(201)
+	id, leaked := made.text("id"), f.with(made.text("key"))
+	f.at("POST", `{"overlap":"1h"}`, "api-keys", id, "rotate").is(200)
+	leaked.at("GET", "", "api-keys", id).is(200)
+	leaked.at("POST", `{"overlap":"0s"}`, "api-keys", id, "rotate").problem(403, "forbidden")
+	leaked.at("POST", `{"name":"x","permissions":["admin:read"]}`, "api-keys").problem(403, "forbidden")
+	leaked.at("DELETE", "", "api-keys", id).problem(403, "forbidden")
+}

@@ -100,10 +100,18 @@ func Scopes(p *purge.Purger, r table.Reader) Handler {
 	}
 }
 
-// Orgs purges deleted orgs.
-func Orgs(p *purge.Purger, r table.Reader) Handler {
+// Orgs purges deleted orgs. First of all it marks scopes that a deletion left
+// unmarked when it was interrupted: checks in them would go on.
+func Orgs(p *purge.Purger, w *write.Writer) Handler {
 	return func(ctx context.Context, it *table.Item) error {
-		return steps(ctx, r, it, p.Org)
+		o, err := stored.Decode[entity.Org](it)
+		if err != nil {
+			return err
+		}
+		if err := w.MarkScopes(ctx, w.NewRequest(origin), o.ID); err != nil {
+			return err
+		}
+		return steps(ctx, w.Table, it, p.Org)
 	}
 }
 

@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 		Table: w.Table, Clock: w.Clock, Log: slog.New(slog.DiscardHandler),
 		Due: map[string]scheduler.Handler{
 			"Recompute": scheduler.Recomputes(w.queue), "Policy": scheduler.Policies(w.Writer), "APIKey": scheduler.APIKeys(w.Writer),
-			"Scope": scheduler.Scopes(p, w.Table), "Org": scheduler.Orgs(p, w.Table),
+			"Scope": scheduler.Scopes(p, w.Table), "Org": scheduler.Orgs(p, w.Writer),
 		},
 		Hourly: []scheduler.Task{
 			{Name: "noted", Run: func(context.Context) error { w.hourly = append(w.hourly, w.Clock.Now().Format("15:04")); return nil }},
@@ -331,4 +331,36 @@ func TestDeletedOrgsArePurged(t *testing.T) {
 		t.Errorf("another org took the scope's id: %v", err)
 	}
 	w.Provision("acme", nil) // the same org may
+}
+
+// An org's deletion that stopped after its first write is finished: no scope of it
+// goes on allowing.
+func TestInterruptedOrgDeletionsAreFinished(t *testing.T) {
+	w := newWorld(t)
+	other := w.NewScope("acme-2")
+	org, it, err := stored.Get(t.Context(), w.Table, keys.Org(w.Scope.Org), table.Strong)
+	w.Must(err)
+	org.Status = entity.OrgDeleting
+	body, err := json.Marshal(org)
+	w.Must(err)
+	marked := *it
+	marked.Version++
+	marked.Body = body
+	marked.Index[keys.GSI4-1] = keys.Due(w.Clock.Now(), "org/acme")
+	w.PutItem(&marked)
+	w.tick()
+	for _, s := range []rbac.ScopeID{w.Scope.ID, other.Scope.ID} {
+		h, err := w.engine.Head(t.Context(), s)
+		w.Must(err)
+		if !h.Deleted {
+			t.Errorf("scope %s still answers", s)
+		}
+	}
+	for range 6 {
+		w.Clock.Advance(time.Minute)
+		w.tick()
+	}
+	if left := w.left(); left["Head"] != 2 || left["Scope"] != 0 || left["Org"] != 0 || left["Policy"] != 0 {
+		t.Errorf("left %v", left)
+	}
 }

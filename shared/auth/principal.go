@@ -30,6 +30,8 @@ type Principal struct {
 	org    rbac.OrgID // zero: every org
 	rights []entity.Right
 	scopes []rbac.ScopeID // none: every scope of its org
+	ends   *time.Time     // when the key ends; nil: it does not
+	past   bool           // proved by a secret that was replaced
 }
 
 // OfAPIKey verifies a credential against the stored key. nil key: there is none.
@@ -37,23 +39,34 @@ func OfAPIKey(c Credential, key *entity.APIKey, now time.Time) (Principal, error
 	if key == nil || c.Kind != KindAPIKey || key.Org != c.Org || key.ID != c.ID {
 		return Principal{}, ErrUnauthenticated
 	}
-	if !opens(c, key, now) || (key.ExpiresAt != nil && !now.Before(*key.ExpiresAt)) {
+	current, past := opens(c, key, now)
+	if (!current && !past) || (key.ExpiresAt != nil && !now.Before(*key.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
 	}
-	return Principal{kind: PrincipalAPIKey, id: key.ID.String(), org: key.Org, rights: key.Permissions, scopes: key.Scopes}, nil
+	return Principal{kind: PrincipalAPIKey, id: key.ID.String(), org: key.Org, rights: key.Permissions, scopes: key.Scopes, ends: key.ExpiresAt, past: !current}, nil
 }
 
-// opens says whether the credential is a secret of the key that works now. It is
-// compared with all of them, whichever it is.
-func opens(c Credential, key *entity.APIKey, now time.Time) bool {
-	ok := c.Is(key.Hash)
+// opens says whether the credential is the key's secret, or one that was replaced
+// and works yet. It is compared with all of them, whichever it is.
+func opens(c Credential, key *entity.APIKey, now time.Time) (current, past bool) {
+	current = c.Is(key.Hash)
 	for i := range key.Previous {
-		past := &key.Previous[i]
-		is := c.Is(past.Hash)
-		ok = ok || (is && now.Before(past.Until))
+		old := &key.Previous[i]
+		is := c.Is(old.Hash)
+		past = past || (is && now.Before(old.Until))
 	}
-	return ok
+	return current, past
 }
+
+// Outlives says whether something that ends then would outlive the caller's key;
+// nil is never.
+func (p Principal) Outlives(end *time.Time) bool {
+	return p.ends != nil && (end == nil || end.After(*p.ends))
+}
+
+// Replaced says whether the caller proved itself by a secret that was replaced:
+// it works on for what it did, and may not touch keys any more.
+func (p Principal) Replaced() bool { return p.past }
 
 // OfOperator verifies a credential against a stored operator key's hash.
 func OfOperator(c Credential, id string, hash []byte) (Principal, error) {

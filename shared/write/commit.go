@@ -22,8 +22,10 @@ import (
 	"github.com/wardenhq/warden/shared/table/keys"
 )
 
-// plans is how often a change is planned anew because what it read had changed.
-const plans = 6
+// plans is how often a change is planned anew because what it read had changed:
+// enough for as many writers of one scope or subject at once, each a plan ahead
+// of the others in turn.
+const plans = 24
 
 // Writer writes.
 type Writer struct {
@@ -80,7 +82,13 @@ type plan struct {
 // used up (fault.Busy: then it may have happened).
 func (w *Writer) commit(ctx context.Context, req *Request, make func(context.Context) (*plan, error)) (Outcome, error) {
 	var tried []*plan
-	for range plans {
+	for n := range plans {
+		if n > 0 { // others are at work on the same: each waits for a time of its own
+			wait := min(w.Backoff.Max, w.Backoff.Base<<min(n-1, 20))
+			if err := w.Clock.Sleep(ctx, time.Duration(w.Backoff.Jitter()*float64(wait))); err != nil {
+				return Outcome{}, err
+			}
+		}
 		p, err := make(ctx)
 		if err != nil {
 			return Outcome{}, err

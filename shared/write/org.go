@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"time"
 
 	"github.com/wardenhq/warden/events"
 	"github.com/wardenhq/warden/shared/entity"
@@ -276,8 +277,7 @@ func updated(kind string, o rbac.OrgID, s *rbac.ScopeID, target events.Target, b
 }
 
 // DeleteOrg marks an org and then every scope of it as deleted; when it returns,
-// every check in them denies. What they held is purged after. It can be asked
-// again to finish after a crash. fault.InUse unless cascade, when the org has
+// every check in them denies. What they held is purged after. fault.InUse unless cascade, when the org has
 // other scopes than an empty one.
 func (w *Writer) DeleteOrg(ctx context.Context, req *Request, o rbac.OrgID, pre Precondition, cascade bool) (Outcome, error) {
 	out, err := w.commit(ctx, req, func(ctx context.Context) (*plan, error) {
@@ -317,15 +317,24 @@ func (w *Writer) DeleteOrg(ctx context.Context, req *Request, o rbac.OrgID, pre 
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return out, err
 	}
-	// Creating a scope conditions the org's version, so from the mark on the list
-	// of scopes only shrinks.
-	if markErr := w.markScopes(ctx, req, o); markErr != nil {
+	// Once the org is marked its scopes must follow, whether the caller stays or
+	// not; what a crash leaves, the scheduler finishes.
+	marking, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
+	defer cancel()
+	if markErr := w.MarkScopes(marking, req, o); markErr != nil {
 		return out, markErr
 	}
 	return out, err
 }
 
-func (w *Writer) markScopes(ctx context.Context, req *Request, o rbac.OrgID) error {
+// markTime bounds the marking of an org's scopes: below a function's timeout.
+const markTime = 20 * time.Second
+
+// MarkScopes marks every scope of an org that is being deleted, so that every
+// check in them denies; it does nothing for any other org. Creating a scope
+// conditions the org's item, so from the org's mark on the list of its scopes
+// only shrinks.
+func (w *Writer) MarkScopes(ctx context.Context, req *Request, o rbac.OrgID) error {
 	org, it, err := stored.Get(ctx, w.Table, keys.Org(o), table.Strong)
 	if err != nil || it == nil || org.Status != entity.OrgDeleting {
 		return err

@@ -88,7 +88,7 @@ func newBackground(p parts, feed stream.Feed, o Options) (*background, error) {
 		Table: p.store, Clock: clock.System{}, Log: log,
 		Due: map[string]scheduler.Handler{
 			"Recompute": scheduler.Recomputes(recomputes), "Policy": scheduler.Policies(p.writer), "APIKey": scheduler.APIKeys(p.writer),
-			"Scope": scheduler.Scopes(purger, p.store), "Org": scheduler.Orgs(purger, p.store),
+			"Scope": scheduler.Scopes(purger, p.store), "Org": scheduler.Orgs(purger, p.writer),
 			"Delivery": b.deliver.Due,
 		},
 		Always: []scheduler.Task{
