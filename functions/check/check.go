@@ -65,6 +65,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// unproved is how large a body is read of a caller who has proved nothing yet, in
+// bytes: hundreds of connections with forged keys must not fill the memory.
+const unproved = 32 << 10
+
 // answer leaves the body of the answer in the exchange.
 func (h *Handler) answer(x *exchange) (err error) {
 	defer func() {
@@ -87,6 +91,11 @@ func (h *Handler) answer(x *exchange) (err error) {
 		return auth.ErrUnauthenticated
 	}
 	ctx := table.WithMeter(x.r.Context(), &x.meter)
+	if n := x.r.ContentLength; n < 0 || n > unproved {
+		if _, err := h.config.Checker.Admit(ctx, cred); err != nil {
+			return err
+		}
+	}
 	if err := x.read(); err != nil {
 		return h.refuse(ctx, cred, err)
 	}
@@ -132,6 +141,7 @@ func (h *Handler) one(ctx context.Context, cred auth.Credential, x *exchange) er
 		return h.refuse(ctx, cred, err)
 	}
 	a, err := h.config.Checker.One(ctx, cred, &ask)
+	x.tell(cred, err, &ask, &a)
 	if err != nil {
 		return unknown(err, func(int) string { return "at_least" })
 	}
@@ -144,6 +154,7 @@ func (h *Handler) many(ctx context.Context, cred auth.Credential, x *exchange) e
 		return h.refuse(ctx, cred, err)
 	}
 	answers, err := h.config.Checker.Check(ctx, cred, asks)
+	x.tellAll(cred, err, asks, answers)
 	if err != nil {
 		return unknown(err, func(i int) string { return place(i, "at_least") })
 	}

@@ -135,3 +135,52 @@ func TestKeys(t *testing.T) {
 		}
 	}
 }
+
+// What a check of another tenant's scope costs is what one of no scope costs,
+// whatever is in there, whoever asked before and whatever was written meanwhile.
+func TestCostTellsNothingOfOthers(t *testing.T) {
+	w := writetest.New(t)
+	victim, curious := w.Provision("victim", nil), w.Provision("curious", nil)
+	victim.Permission("invoice", "read", rbac.Allow)
+	var many []string
+	for i := range 300 {
+		id := fmt.Sprintf("resource-%d:some-action", i)
+		victim.PermissionAs(id, fmt.Sprintf("resource-%d", i), "some-action", rbac.Allow)
+		many = append(many, id)
+	}
+	victim.Role("large", many)
+	victim.Assign("alice", "large")
+	s := serve(w)
+	in := func(scope, subject string, strong bool) question {
+		q := question{Scope: scope, Subject: subject, Resource: "invoice", Action: "read"}
+		if strong {
+			q.Consistency = "strong"
+		}
+		return q
+	}
+	same := func(when string) {
+		t.Helper()
+		for _, strong := range []bool{false, true} {
+			foreign, none := s.ask(curious.Text, in("victim", "alice", strong)), s.ask(curious.Text, in("nowhere", "alice", strong))
+			if f, n := foreign.header.Get("X-Warden-Cost"), none.header.Get("X-Warden-Cost"); f != n || f == "" {
+				t.Errorf("%s, strong %v: foreign %s, missing %s", when, strong, f, n)
+			}
+			all := []question{in("victim", "alice", strong), in("curious", "owner", strong)}
+			f := s.askAll(curious.Text, all).header.Get("X-Warden-Cost")
+			all[0].Scope = "nowhere"
+			if n := s.askAll(curious.Text, all).header.Get("X-Warden-Cost"); f != n {
+				t.Errorf("%s, batch, strong %v: foreign %s, missing %s", when, strong, f, n)
+			}
+		}
+	}
+	same("cold")
+	same("again")
+	s.ask(victim.Text, in("victim", "alice", false)).result()
+	same("after the tenant asked")
+	victim.Assign("alice", "admin")
+	same("after the tenant wrote")
+	forged := s.ask(victim.Text[:len(victim.Text)-1]+"x", in("victim", "alice", false))
+	if got := forged.header.Get("X-Warden-Cost"); got != "ops=0; rru=0; wru=0" {
+		t.Errorf("a key that fails its checksum costs %s", got)
+	}
+}

@@ -28,6 +28,7 @@ type exchange struct {
 	route     *httpapi.Route // nil until it is known
 	requestID string
 	meter     table.Meter
+	told      *table.Cost // in place of what the meter says; nil: that
 	decoder   decoder
 	body      []byte
 	questions []Question
@@ -47,6 +48,7 @@ func (x *exchange) end() bool {
 	clear(x.questions)
 	x.w, x.r, x.route, x.requestID, x.status = nil, nil, nil, "", 0
 	x.meter = table.Meter{}
+	x.told = nil
 	x.body, x.questions, x.out = x.body[:0], x.questions[:0], x.out[:0]
 	return true
 }
@@ -103,7 +105,7 @@ var (
 // are in their canonical form.
 func (x *exchange) reply() {
 	h := x.w.Header()
-	values := [...]string{x.requestID, x.meter.Cost().String(), strconv.Itoa(len(x.out))}
+	values := [...]string{x.requestID, x.cost().String(), strconv.Itoa(len(x.out))}
 	h[httpapi.HeaderRequestID] = values[0:1:1]
 	h[httpapi.HeaderCost] = values[1:2:2]
 	h["Content-Length"] = values[2:3:3]
@@ -115,8 +117,16 @@ func (x *exchange) reply() {
 	_, _ = x.w.Write(x.out) // a caller that has gone away is no failure
 }
 
+// cost is what the answer shows.
+func (x *exchange) cost() table.Cost {
+	if x.told != nil {
+		return *x.told
+	}
+	return x.meter.Cost()
+}
+
 func (x *exchange) problem(err error) {
-	x.status = httpapi.WriteProblem(x.w, x.requestID, x.meter.Cost(), err)
+	x.status = httpapi.WriteProblem(x.w, x.requestID, x.cost(), err)
 }
 
 func (h *Handler) log(x *exchange, err error) {

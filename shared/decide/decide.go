@@ -59,6 +59,9 @@ type Answer struct {
 	Reason   rbac.Reason
 	Revision revision.Token
 	Matched  []rbac.Match // for Explain
+	// Unseen says that there is no such scope within the caller's reach. What was
+	// read for it must not be told: it would tell of other tenants.
+	Unseen bool
 }
 
 // rounds is how often halves that grew too old are read again before the answer
@@ -147,7 +150,7 @@ func see(p auth.Principal, q *Question, h *head.Head, d *document) (*head.Head, 
 
 // noPolicy is the answer without a document; h is nil when there is no scope either.
 func noPolicy(q *Question, h *head.Head) Answer {
-	return Answer{Reason: rbac.ReasonNoPolicy, Revision: proved(q, h, nil)}
+	return Answer{Reason: rbac.ReasonNoPolicy, Revision: proved(q, h, nil), Unseen: h == nil}
 }
 
 // proved is the revision that an answer shows: nothing of a scope that is not seen.
