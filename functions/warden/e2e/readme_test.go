@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,10 +11,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/wardenhq/warden/functions/admin"
+	"github.com/wardenhq/warden/functions/audit"
+	"github.com/wardenhq/warden/functions/check"
 	"github.com/wardenhq/warden/shared/fault"
 	"github.com/wardenhq/warden/shared/httpapi"
 )
@@ -34,7 +39,7 @@ var fence = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```\n")
 
 // The README's commands work as they stand, and answer what it says.
 func TestReadmeCommands(t *testing.T) {
-	for _, tool := range []string{"bash", "curl", "sed"} {
+	for _, tool := range []string{"base64", "bash", "curl", "sed", "tr"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("no %s here", tool)
 		}
@@ -112,6 +117,30 @@ func TestReadmeCodes(t *testing.T) {
 		t.Errorf("codes that are none: %v", listed)
 	}
 }
+
+// The README's table of the API is every route with the right it needs, and no other.
+func TestReadmeRoutes(t *testing.T) {
+	administration, err := admin.New(admin.Config{More: new(audit.Audit).Endpoints()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	for _, r := range slices.Concat(check.Routes(), administration.Routes()) {
+		declared[fmt.Sprintf("| %s | `%s` | %s | %s |", r.Method, short.Replace(r.Pattern), r.Permission, r.Summary)] = true
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| [A-Z]+ \\| `.+` \\| .+ \\| .+ \\|$").FindAllString(readme(t), -1) {
+		if !declared[row] {
+			t.Errorf("no such route, or another one: %s", row)
+		}
+		delete(declared, row)
+	}
+	for row := range declared {
+		t.Errorf("the README lacks %s", row)
+	}
+}
+
+// short is how the README's table writes paths.
+var short = strings.NewReplacer("/v1/scopes/{scope}/webhooks/{webhook}", "WEBHOOK", "/v1/scopes/{scope}", "SCOPE", "/v1/orgs/{org}", "ORG")
 
 // declaredCodes are the constants of type Code in package fault.
 func declaredCodes(t *testing.T) (codes []fault.Code) {
