@@ -66,8 +66,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // unproved is how large a body is read of a caller who has proved nothing yet, in
-// bytes: hundreds of connections with forged keys must not fill the memory.
-const unproved = 32 << 10
+// bytes: a batch of a thousand usual questions, so that one costs no read more.
+// Hundreds of connections with forged keys must not fill the memory.
+const unproved = 256 << 10
 
 // answer leaves the body of the answer in the exchange.
 func (h *Handler) answer(x *exchange) (err error) {
