@@ -20,7 +20,9 @@ type loaded struct {
 	subjects int
 	writes   *loadgen.Result
 	cpu      time.Duration // of the server, a write
-	heap     heap
+	heap     heap          // right after the last write
+
+	settled, settling time.Duration // from then until all was done that follows, and processor time
 }
 
 // serveArgs are the arguments of a server over a data directory.
@@ -61,7 +63,10 @@ func (b *bench) fill(ctx context.Context, name string, subjects, connections int
 		return nil, err
 	}
 	l.cpu = (after.CPU - before.CPU) / time.Duration(l.writes.Requests)
-	l.heap, err = s.heap()
+	if l.heap, err = s.heap(); err != nil {
+		return nil, err
+	}
+	l.settled, l.settling, err = s.settle(ctx)
 	return l, err
 }
 
@@ -77,10 +82,12 @@ func (b *bench) serveLoad(ctx context.Context) error {
 	}
 	const mb = 1e6
 	b.out.printf("\nload of %d policies through the API by %d clients\n\n", l.subjects, loaders)
-	b.out.printf("  %.0f writes/s, p50 %.1f ms, p99 %.1f ms, in %.1f s; CPU %.3f ms a write, with all that follows from it\n", l.writes.PerSecond(),
+	b.out.printf("  %.0f writes/s, p50 %.1f ms, p99 %.1f ms, in %.1f s; CPU %.3f ms a write\n", l.writes.PerSecond(),
 		ms(l.writes.Quantile(0.5)), ms(l.writes.Quantile(0.99)), l.writes.Elapsed.Seconds(), ms(l.cpu))
 	b.out.printf("  Go heap in use %.1f MB, after a collection %.1f MB with %d objects; %.1f MB from the system, %d collections\n",
 		float64(l.heap.InUse)/mb, float64(l.heap.Settled)/mb, l.heap.Objects, float64(l.heap.FromOS)/mb, l.heap.Cycles)
+	b.out.printf("  what follows from the writes was done %.1f s later, for %.3f ms a write\n",
+		l.settled.Seconds(), ms(l.settling)/float64(l.subjects))
 	var took []time.Duration
 	for range b.rounds {
 		d, err := b.firstAnswer(ctx, l)

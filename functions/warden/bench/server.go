@@ -86,6 +86,40 @@ func (s *server) complaint() error {
 // usage is what the server has used since it was started.
 func (s *server) usage() (process.Usage, error) { return process.Of(s.cmd.Process.Pid) }
 
+// The server is idle when it uses less than that share of a processor over
+// that time.
+const (
+	idleShare = 0.02
+	idleOver  = time.Second
+)
+
+// settle waits until the server is idle, having done all that follows from what
+// it was asked, and is how long that took it and what processor time.
+func (s *server) settle(ctx context.Context) (waited, cpu time.Duration, err error) {
+	began := time.Now()
+	first, err := s.usage()
+	if err != nil {
+		return 0, 0, err
+	}
+	tick := time.NewTicker(idleOver)
+	defer tick.Stop()
+	for last := first; ; {
+		select {
+		case <-ctx.Done():
+			return 0, 0, fmt.Errorf("the server does not come to rest: %w", ctx.Err())
+		case <-tick.C:
+		}
+		now, err := s.usage()
+		if err != nil {
+			return 0, 0, err
+		}
+		if now.CPU-last.CPU < time.Duration(idleShare*float64(idleOver)) {
+			return time.Since(began) - idleOver, last.CPU - first.CPU, nil
+		}
+		last = now
+	}
+}
+
 // heap is the memory of a probed server, see runProbed.
 func (s *server) heap() (h heap, err error) {
 	if _, err := io.WriteString(s.stdin, "heap\n"); err != nil {

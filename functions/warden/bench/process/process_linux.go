@@ -3,8 +3,6 @@ package process
 import (
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,11 +18,12 @@ func Of(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, fmt.Errorf("process: memory: %w", err)
 	}
-	pages, err := resident(string(statm))
+	resident, shared, err := pages(string(statm))
 	if err != nil {
 		return Usage{}, fmt.Errorf("process: memory of %d: %w", pid, err)
 	}
-	return Usage{CPU: time.Duration(t.Nano()), RSS: pages * int64(os.Getpagesize())}, nil
+	size := int64(os.Getpagesize())
+	return Usage{CPU: time.Duration(t.Nano()), RSS: resident * size, Files: shared * size}, nil
 }
 
 // cpuClock is the clock of a process's processor time, what
@@ -35,11 +34,10 @@ func cpuClock(pid int) int32 {
 	return ^int32(pid)<<3 | scheduled
 }
 
-// resident is the second field of /proc/PID/statm, see proc(5), in pages.
-func resident(statm string) (int64, error) {
-	fields := strings.Fields(statm)
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("%q is no statm", statm)
+// pages are the second and the third field of /proc/PID/statm, see proc(5).
+func pages(statm string) (resident, shared int64, err error) {
+	if _, err := fmt.Sscan(statm, new(int64), &resident, &shared); err != nil {
+		return 0, 0, fmt.Errorf("%q is no statm: %w", statm, err)
 	}
-	return strconv.ParseInt(fields[1], 10, 64)
+	return resident, shared, nil
 }

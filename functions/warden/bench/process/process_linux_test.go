@@ -22,8 +22,8 @@ func TestOfAgreesWithRusage(t *testing.T) {
 	if got.CPU < before-grain || got.CPU > after+grain {
 		t.Errorf("CPU %v, by rusage %v to %v", got.CPU, before, after)
 	}
-	if got.RSS < 1<<20 {
-		t.Errorf("a Go program is resident with %d bytes", got.RSS)
+	if got.RSS < 1<<20 || got.Files <= 0 || got.Files >= got.RSS {
+		t.Errorf("a Go program is resident with %d bytes, %d of them of files", got.RSS, got.Files)
 	}
 }
 
