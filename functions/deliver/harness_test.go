@@ -211,6 +211,7 @@ func (w *world) register(name string, edit func(*entity.Webhook)) *hook {
 	w.Must(err)
 	_, err = w.Writer.CreateWebhook(context.Background(), w.request(), w.Scope, e)
 	w.Must(err)
+	time.Sleep(time.Nanosecond) // writing takes its time, and no event comes at the same instant
 	return h
 }
 

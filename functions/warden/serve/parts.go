@@ -54,7 +54,7 @@ func (l *listeners) tell(written []keys.Raw) {
 
 func newParts(store table.Store, limiter *ratelimit.Limiter, s secrets, guard egress.Guard) parts {
 	backoff := retry.Backoff{
-		Clock: clock.System{}, Jitter: mathrand.Float64, //nolint:gosec // jitter is no secret
+		Clock: clock.System{}, Jitter: mathrand.Float64,
 		Base: 5 * time.Millisecond, Max: 200 * time.Millisecond, Tries: 5,
 	}
 	p := parts{

@@ -159,7 +159,9 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-ctx.Done():
 		s.log.Info("stopping")
 		err = s.drain(ctx)
-		<-failed
+		if serveErr := <-failed; !errors.Is(serveErr, http.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
+		}
 	}
 	stop()
 	<-rest

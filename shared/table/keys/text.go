@@ -25,7 +25,7 @@ func (k IndexKey) MarshalText() ([]byte, error) {
 	if k.IsZero() {
 		return nil, nil
 	}
-	return Raw{k.pk, k.sk}.MarshalText()
+	return Raw(k).MarshalText()
 }
 
 // UnmarshalText reads what MarshalText wrote.
