@@ -147,8 +147,8 @@ func (p *Projector) report(ctx context.Context, scope rbac.ScopeID, drift recomp
 	})
 }
 
-// Work is the queue.Handler of fan-outs: it does one step of each and hands the
-// next one on. One that waits is taken up by the scheduler when it is due.
+// Work is the queue.Handler of fan-outs: it does some steps of each and hands the
+// rest on. One that waits is taken up by the scheduler when it is due.
 func (p *Projector) Work(ctx context.Context, batch []queue.Message) (failed []string) {
 	for _, m := range batch {
 		if err := p.step(ctx, m); err != nil {
@@ -164,9 +164,16 @@ func (p *Projector) step(ctx context.Context, m queue.Message) error {
 	if err := json.Unmarshal(m.Body, &job); err != nil {
 		return err
 	}
-	next, err := p.Engine.Step(ctx, job)
-	if err != nil || next.Done || next.Wait > 0 {
-		return err
+	for range stepsPerMessage {
+		next, err := p.Engine.Step(ctx, job)
+		if err != nil || next.Done || next.Wait > 0 {
+			return err
+		}
 	}
 	return p.send(ctx, job)
 }
+
+// stepsPerMessage is how many steps a message stands for, at most: enough to save
+// most of what handing on costs, and over in a second or two, so that the scopes
+// that wait have their turn.
+const stepsPerMessage = 10

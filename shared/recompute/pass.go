@@ -241,7 +241,7 @@ func (e *Engine) rewritten(old *table.Item, blob []byte) *table.Item {
 
 // Chunk is how many documents one transaction writes: enough to share a commit,
 // few enough to let other writers in between.
-const Chunk = 25
+const Chunk = Piece
 
 // put writes documents; failed are those whose version had changed.
 func (e *Engine) put(ctx context.Context, writes []write) (failed []int, err error) {
