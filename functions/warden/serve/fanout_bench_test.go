@@ -27,7 +27,7 @@ type tenant struct {
 	scope write.Scope
 }
 
-func newTenant(b *testing.B) *tenant {
+func newTenant(b *testing.B, guard egress.Guard) *tenant {
 	b.Helper()
 	dir := b.TempDir()
 	store, err := embedded.Open(embedded.Options{Dir: dir})
@@ -38,7 +38,7 @@ func newTenant(b *testing.B) *tenant {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := &tenant{parts: newParts(store, nil, keysOf, egress.Guard{})}
+	t := &tenant{parts: newParts(store, nil, keysOf, guard)}
 	behind, err := newBackground(t.parts, store, Options{Data: dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
@@ -143,7 +143,7 @@ func (t *tenant) caughtUp(b *testing.B, role string) bool {
 // grows by (goal: 300 MB).
 func BenchmarkFanOut(b *testing.B) {
 	const holders = 100_000
-	t := newTenant(b)
+	t := newTenant(b, egress.Guard{})
 	for _, role := range []string{"large", "other"} {
 		if err := t.putRole(role, ""); err != nil {
 			b.Fatal(err)
