@@ -31,6 +31,9 @@ type State struct {
 	Deleted     bool        `json:"deleted,omitzero"` // a tombstone: counts as absent
 }
 
+// Tombstone says whether this is what a deleted definition left.
+func (s State) Tombstone() bool { return s.Deleted }
+
 // Live says whether a reference to the incarnation reaches this definition.
 func (s State) Live(ref Incarnation) bool { return !s.Deleted && s.Incarnation == ref }
 

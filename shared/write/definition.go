@@ -12,6 +12,7 @@ import (
 	"github.com/wardenhq/warden/shared/rbac"
 	"github.com/wardenhq/warden/shared/revision"
 	"github.com/wardenhq/warden/shared/snapshot"
+	"github.com/wardenhq/warden/shared/stored"
 	"github.com/wardenhq/warden/shared/table"
 	"github.com/wardenhq/warden/shared/table/keys"
 )
@@ -164,6 +165,24 @@ func (d definition) plan(req *Request, s snapshot.State, c change) (*plan, error
 		},
 		event: e,
 	}, nil
+}
+
+// live is the definition that an item holds; a tombstone gives its state and
+// false, no item the zero definition.
+func live[E interface{ Tombstone() bool }](it *table.Item) (e E, exists bool, err error) {
+	if it == nil {
+		return e, false, nil
+	}
+	e, err = stored.Decode[E](it)
+	return e, err == nil && !e.Tombstone(), err
+}
+
+// showing makes a change's show of how a resource shows an entity.
+func showing[E, R any](of func(*table.Item, E) R) func(*table.Item) (any, error) {
+	return func(it *table.Item) (any, error) {
+		e, err := stored.Decode[E](it)
+		return of(it, e), err
+	}
 }
 
 func showItem(show func(*table.Item) (any, error), it *table.Item) ([]byte, error) {

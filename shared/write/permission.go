@@ -23,7 +23,7 @@ var ErrNoPermission = fault.New(fault.NotFound, "no such permission")
 func (w *Writer) PutPermission(ctx context.Context, req *Request, s Scope, want entity.Permission, pre Precondition) (Outcome, error) {
 	d := permission(s, want.ID)
 	d.decide = func(_ context.Context, st snapshot.State, it *table.Item) (change, error) {
-		old, exists, err := livePermission(it)
+		old, exists, err := live[entity.Permission](it)
 		if err != nil {
 			return change{}, err
 		}
@@ -50,7 +50,7 @@ func (w *Writer) PutPermission(ctx context.Context, req *Request, s Scope, want 
 func (w *Writer) DeletePermission(ctx context.Context, req *Request, s Scope, id rbac.PermissionID, pre Precondition) (Outcome, error) {
 	d := permission(s, id)
 	d.decide = func(ctx context.Context, _ snapshot.State, it *table.Item) (change, error) {
-		old, exists, err := livePermission(it)
+		old, exists, err := live[entity.Permission](it)
 		if err != nil {
 			return change{}, err
 		}
@@ -85,20 +85,8 @@ func permissionChange(old rbac.State) change {
 	return change{
 		old:   old,
 		count: func(h *head.Head, by int) { h.Permissions += by },
-		show: func(it *table.Item) (any, error) {
-			e, err := stored.Decode[entity.Permission](it)
-			return resource.OfPermission(it, e), err
-		},
+		show:  showing(resource.OfPermission),
 	}
-}
-
-// livePermission is what an item holds; a tombstone gives its state and false.
-func livePermission(it *table.Item) (e entity.Permission, exists bool, err error) {
-	if it == nil {
-		return e, false, nil
-	}
-	e, err = stored.Decode[entity.Permission](it)
-	return e, err == nil && !e.Deleted, err
 }
 
 func limit(name string, most int) error {

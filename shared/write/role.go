@@ -38,7 +38,7 @@ func (w *Writer) PutRole(ctx context.Context, req *Request, s Scope, want Role, 
 	d := role(s, want.ID)
 	d.wanted = func(st snapshot.State) ([]rbac.DefinitionID, error) { return want.below(st.Defs) }
 	d.decide = func(ctx context.Context, st snapshot.State, it *table.Item) (change, error) {
-		old, exists, err := liveRole(it)
+		old, exists, err := live[entity.Role](it)
 		if err != nil {
 			return change{}, err
 		}
@@ -144,7 +144,7 @@ func (w *Writer) readRoles(ctx context.Context, s Scope, st snapshot.State) erro
 func (w *Writer) DeleteRole(ctx context.Context, req *Request, s Scope, id rbac.RoleID, pre Precondition) (Outcome, error) {
 	d := role(s, id)
 	d.decide = func(ctx context.Context, _ snapshot.State, it *table.Item) (change, error) {
-		old, exists, err := liveRole(it)
+		old, exists, err := live[entity.Role](it)
 		if err != nil {
 			return change{}, err
 		}
@@ -190,19 +190,8 @@ func roleChange(old rbac.State) change {
 	return change{
 		old:   old,
 		count: func(h *head.Head, by int) { h.Roles += by },
-		show: func(it *table.Item) (any, error) {
-			e, err := stored.Decode[entity.Role](it)
-			return resource.OfRole(it, e), err
-		},
+		show:  showing(resource.OfRole),
 	}
-}
-
-func liveRole(it *table.Item) (e entity.Role, exists bool, err error) {
-	if it == nil {
-		return e, false, nil
-	}
-	e, err = stored.Decode[entity.Role](it)
-	return e, err == nil && !e.Deleted, err
 }
 
 func sameRole(a, b entity.Role) bool {
